@@ -7,16 +7,14 @@ ms of the shortest of several timings each, forward and backward, by threads and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from benchmarks.options import parser
-from benchmarks.shortest import shortest_ms
-from benchmarks.tables import table
+from benchmarks.two_ways import Case, compare
 
 # batch, channels, length, taps, dilation
 SIZES = [
@@ -26,7 +24,6 @@ SIZES = [
     (16, 32, 200, 5, 200),
     (8, 64, 120, 5, 64),
 ]
-THREADS, TIMINGS = (1, 2), 12
 
 
 def convolved(x: Tensor, kernel: Tensor, dilation: int) -> None:
@@ -34,21 +31,15 @@ def convolved(x: Tensor, kernel: Tensor, dilation: int) -> None:
     functional.conv1d(x, kernel, padding=padding, dilation=dilation).sum().backward()
 
 
+def cases() -> Iterator[Case]:
+    for batch, channels, length, taps, dilation in SIZES:
+        x = torch.randn(batch, channels, length, requires_grad=True)
+        seeing = 2 * ((length - 1) // dilation) + 1
+        kernels = [torch.randn(channels, channels, count, requires_grad=True) for count in (taps, seeing)]
+        told = f"{batch} × {channels} × {length}, dilation {dilation}", f"{seeing} of {taps}"
+        yield Case(told, *(partial(convolved, x, kernel, dilation) for kernel in kernels))
+
+
 def main(arguments: Sequence[str]) -> int:
-    parser("dead-taps", __doc__).parse_args(arguments)
-    torch.manual_seed(0)
-    found = []
-    for threads in THREADS:
-        torch.set_num_threads(threads)
-        for batch, channels, length, taps, dilation in SIZES:
-            x = torch.randn(batch, channels, length, requires_grad=True)
-            seeing = 2 * ((length - 1) // dilation) + 1
-            kernels = [torch.randn(channels, channels, count, requires_grad=True) for count in (taps, seeing)]
-            all_ms, seeing_ms = (
-                shortest_ms(partial(convolved, x, kernel, dilation), TIMINGS) for kernel in kernels
-            )
-            size = f"{batch} × {channels} × {length}, dilation {dilation}"
-            left = f"{seeing_ms / all_ms:.2f}"
-            found.append((threads, size, f"{seeing} of {taps}", f"{all_ms:.2f}", f"{seeing_ms:.2f}", left))
-    print(table(["threads", "size", "taps that see", "all ms", "these ms", "left"], found))
-    return 0
+    columns = ["size", "taps that see", "all ms", "these ms"]
+    return compare("dead-taps", __doc__, arguments, columns, cases)

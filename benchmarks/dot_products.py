@@ -8,18 +8,17 @@ numbers), on the CPU: `torch.bmm(a[:, None], b[:, :, None])` and `(a * b).sum(-1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from benchmarks.options import parser
-from benchmarks.shortest import shortest_ms
-from benchmarks.tables import table
+from benchmarks.two_ways import Case, compare
+
+Product = Callable[[Tensor, Tensor], Tensor]
 
 SIZES = [(256, 64), (4_096, 16), (4_096, 64), (4_096, 256), (32_768, 16), (32_768, 64)]
-THREADS, TIMINGS = (1, 2), 12
 
 
 def as_matrices(left: Tensor, right: Tensor) -> Tensor:
@@ -30,32 +29,23 @@ def as_sum(left: Tensor, right: Tensor) -> Tensor:
     return (left * right).sum(-1)
 
 
-def both_ways(product: Callable[[Tensor, Tensor], Tensor], left: Tensor, right: Tensor) -> None:
+def trained(product: Product, left: Tensor, right: Tensor) -> None:
     product(left, right).sum().backward()
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser("dot-products", __doc__).parse_args(arguments)
-    torch.manual_seed(0)
-    found = []
-    for threads in THREADS:
-        torch.set_num_threads(threads)
-        for count, length in SIZES:
-            left, right = (torch.randn(count, length, requires_grad=True) for _ in range(2))
-            row: list[str] = []
-            for named in (product_ms, training_ms):
-                matrices_ms, sum_ms = (named(product, left, right) for product in (as_matrices, as_sum))
-                row += [f"{matrices_ms:.3f}", f"{sum_ms:.3f}", f"{sum_ms / matrices_ms:.2f}"]
-            found.append((threads, f"{count:,} × {length}", *row))
-    columns = ["bmm ms", "sum ms", "left"]
-    print(table(["threads", "size", *columns, *(f"{name}, trained" for name in columns)], found))
-    return 0
-
-
-def product_ms(product: Callable[[Tensor, Tensor], Tensor], left: Tensor, right: Tensor) -> float:
+def alone(product: Product, left: Tensor, right: Tensor) -> None:
     with torch.no_grad():
-        return shortest_ms(partial(product, left, right), TIMINGS)
+        product(left, right)
 
 
-def training_ms(product: Callable[[Tensor, Tensor], Tensor], left: Tensor, right: Tensor) -> float:
-    return shortest_ms(partial(both_ways, product, left, right), TIMINGS)
+def cases() -> Iterator[Case]:
+    for way in (alone, trained):
+        for count, length in SIZES:
+            given = [torch.randn(count, length, requires_grad=True) for _ in range(2)]
+            told = way.__name__, f"{count:,} × {length}"
+            yield Case(told, partial(way, as_matrices, *given), partial(way, as_sum, *given))
+
+
+def main(arguments: Sequence[str]) -> int:
+    columns = ["", "size", "bmm ms", "sum ms"]
+    return compare("dot-products", __doc__, arguments, columns, cases)

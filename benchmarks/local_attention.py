@@ -8,20 +8,17 @@ one sees, on the CPU; eight heads of 32 numbers. "pairs" is the share of all pai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
-from benchmarks.options import parser
-from benchmarks.shortest import shortest_ms
-from benchmarks.tables import table
+from benchmarks.two_ways import Case, compare
 
 SIZES = [(256, 32), (512, 32), (512, 64), (1_024, 32), (1_024, 128), (2_048, 64)]
 BATCH, HEADS, WIDTH = 4, 8, 32
-THREADS, TIMINGS = (1, 2), 6
 
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
 
@@ -59,18 +56,15 @@ def both_ways(attention: Attention, given: Sequence[Tensor]) -> None:
     attention(*given).sum().backward()
 
 
+def cases() -> Iterator[Case]:
+    for frames, window in SIZES:
+        given = [torch.randn(BATCH, HEADS, frames, WIDTH, requires_grad=True) for _ in range(3)]
+        ways = of_all(band(frames, frames, 0, window)), in_blocks(window)
+        torch.testing.assert_close(*(attention(*given) for attention in ways))
+        told = frames, window, f"{2 * window / frames:.2f}"
+        yield Case(told, *(partial(both_ways, attention, given) for attention in ways))
+
+
 def main(arguments: Sequence[str]) -> int:
-    parser("local-attention", __doc__).parse_args(arguments)
-    torch.manual_seed(0)
-    found = []
-    for threads in THREADS:
-        torch.set_num_threads(threads)
-        for frames, window in SIZES:
-            given = [torch.randn(BATCH, HEADS, frames, WIDTH, requires_grad=True) for _ in range(3)]
-            ways = of_all(band(frames, frames, 0, window)), in_blocks(window)
-            torch.testing.assert_close(*(attention(*given) for attention in ways))
-            all_ms, blocks_ms = (shortest_ms(partial(both_ways, one, given), TIMINGS) for one in ways)
-            numbers = (f"{all_ms:.2f}", f"{blocks_ms:.2f}", f"{blocks_ms / all_ms:.2f}")
-            found.append((threads, frames, window, f"{2 * window / frames:.2f}", *numbers))
-    print(table(["threads", "frames", "seen", "pairs", "masked ms", "blocks ms", "left"], found))
-    return 0
+    columns = ["frames", "seen", "pairs", "masked ms", "blocks ms"]
+    return compare("local-attention", __doc__, arguments, columns, cases, timings=6)

@@ -7,18 +7,15 @@ ms of the shortest of several timings each, there and back with a backward, by t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from benchmarks.options import parser
-from benchmarks.shortest import shortest_ms
-from benchmarks.tables import table
+from benchmarks.two_ways import Case, compare
 
 SIZES = [(16, 96, 96), (8, 256, 256), (128, 64, 64), (64, 4096), (256, 1024)]  # the first one is the batch
-THREADS, TIMINGS = (1, 2), 12
 
 
 def complex_ones(x: Tensor, dims: tuple[int, ...]) -> None:
@@ -30,20 +27,14 @@ def half_spectra(x: Tensor, dims: tuple[int, ...]) -> None:
     torch.fft.irfftn(torch.fft.rfftn(x, dim=dims), s=shape, dim=dims).sum().backward()
 
 
+def cases() -> Iterator[Case]:
+    for size in SIZES:
+        x, dims = torch.randn(size, requires_grad=True), tuple(range(1, len(size)))
+        yield Case(
+            (" × ".join(map(str, size)),), partial(complex_ones, x, dims), partial(half_spectra, x, dims)
+        )
+
+
 def main(arguments: Sequence[str]) -> int:
-    parser("real-transforms", __doc__).parse_args(arguments)
-    torch.manual_seed(0)
-    found = []
-    for threads in THREADS:
-        torch.set_num_threads(threads)
-        for size in SIZES:
-            x, dims = torch.randn(size, requires_grad=True), tuple(range(1, len(size)))
-            complex_ms, half_ms = (
-                shortest_ms(partial(way, x, dims), TIMINGS) for way in (complex_ones, half_spectra)
-            )
-            shown = " × ".join(map(str, size))
-            found.append(
-                (threads, shown, f"{complex_ms:.2f}", f"{half_ms:.2f}", f"{half_ms / complex_ms:.2f}")
-            )
-    print(table(["threads", "size", "complex ms", "half spectra ms", "left"], found))
-    return 0
+    columns = ["size", "complex ms", "half spectra ms"]
+    return compare("real-transforms", __doc__, arguments, columns, cases)

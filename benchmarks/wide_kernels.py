@@ -8,16 +8,14 @@ ms of the shortest of several timings each, forward and backward, by threads and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from benchmarks.options import parser
-from benchmarks.shortest import shortest_ms
-from benchmarks.tables import table
+from benchmarks.two_ways import Case, compare
 
 # batch, length, width, channels out, kernel's length and width
 SIZES = [
@@ -30,7 +28,6 @@ SIZES = [
     (1, 1500, 10, 1, 23, 23),
     (1, 458, 10, 1, 11, 11),
 ]
-THREADS, TIMINGS = (1, 2), 12
 
 
 def as_picture(x: Tensor, kernel: Tensor) -> None:
@@ -51,20 +48,14 @@ def as_columns(x: Tensor, kernel: Tensor) -> None:
     functional.conv1d(columns, weights.permute(1, 2, 0), padding=kernel.shape[2] // 2).sum().backward()
 
 
+def cases() -> Iterator[Case]:
+    for batch, length, width, channels, high, wide in SIZES:
+        x = torch.randn(batch, 1, length, width, requires_grad=True)
+        kernel = torch.randn(channels, 1, high, wide, requires_grad=True)
+        size = f"{batch} × {length} × {width}, {channels} of {high} × {wide}"
+        yield Case((size,), partial(as_picture, x, kernel), partial(as_columns, x, kernel))
+
+
 def main(arguments: Sequence[str]) -> int:
-    parser("wide-kernels", __doc__).parse_args(arguments)
-    torch.manual_seed(0)
-    found = []
-    for threads in THREADS:
-        torch.set_num_threads(threads)
-        for batch, length, width, channels, high, wide in SIZES:
-            x = torch.randn(batch, 1, length, width, requires_grad=True)
-            kernel = torch.randn(channels, 1, high, wide, requires_grad=True)
-            picture_ms, columns_ms = (
-                shortest_ms(partial(way, x, kernel), TIMINGS) for way in (as_picture, as_columns)
-            )
-            size = f"{batch} × {length} × {width}, {channels} of {high} × {wide}"
-            left = f"{columns_ms / picture_ms:.2f}"
-            found.append((threads, size, f"{picture_ms:.2f}", f"{columns_ms:.2f}", left))
-    print(table(["threads", "size", "picture ms", "columns ms", "left"], found))
-    return 0
+    columns = ["size", "picture ms", "columns ms"]
+    return compare("wide-kernels", __doc__, arguments, columns, cases)

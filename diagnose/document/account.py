@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from diagnose.document import model
-from diagnose.measure.account import RowAccount, Spender
+from diagnose.measure.account import RowAccount
 from diagnose.measure.names import Name
 from diagnose.measure.sources import Sources
+from diagnose.measure.spenders import Spender
 from diagnose.predict.headroom import headroom_ms
 from diagnose.predict.prediction import Prediction
 

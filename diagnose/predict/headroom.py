@@ -6,7 +6,7 @@ look, not what will be gained.
 
 from __future__ import annotations
 
-from diagnose.measure.account import Spender
+from diagnose.measure.spenders import Spender
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import Edit
 

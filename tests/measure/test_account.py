@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from diagnose.judge.timelines import measured_case
-from diagnose.measure.account import RowAccount, Spender, account
+from diagnose.measure.account import RowAccount, account
+from diagnose.measure.spenders import Spender
 from diagnose.predict.headroom import headroom_ms
 from diagnose.predict.prediction import Prediction
 

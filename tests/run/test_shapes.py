@@ -134,3 +134,4 @@ def test_loader_workers_are_timed_but_never_recorded(
         64,
         "main",
     )
+    assert (loader["sample_made"]["line"], loader["sample_made"]["function"]) == (19, "__getitem__")

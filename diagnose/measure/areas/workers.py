@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from diagnose.measure.areas.input import NO_FETCH, TURN_MS, feeding_loader, plain_fetch_rows
-from diagnose.measure.measured import Measured, Missing, Unknown, Value, known, metric
+from diagnose.measure.measured import (
+    FactPlace,
+    Measured,
+    Missing,
+    Unknown,
+    Value,
+    fact_selector,
+    known,
+    metric,
+)
 
 # Taking a batch over from a worker and packing it there, by hand: batches of 1 to 64 tensors and of 400 bytes
 # to 100 MB, on two cores, torch 2.13. Every tensor is a file to send and map, every page touched anew.
@@ -16,6 +25,8 @@ STORED_ITEM_MS, COPIED_MB_MS = 0.003, 0.06
 BYTES_PER_MB = 1e6
 SLOWED_AT_MOST = 0.5  # of the computing there is: workers make it twice as long at most (decision 79)
 LOSS_THAT_COUNTS = 0.1  # of the step: as the rule for workers that are not needed has it
+TAKEN_DELAYS = 2.0  # as much as its share of the cores
+SPARE_CORES = 0.5  # so many leave workers room
 LEAST_CORES = 1.0  # however many programs run: the system shares the cores out among them
 
 
@@ -61,6 +72,36 @@ def fetch_cpu_ms(measured: Measured) -> float:
         return max(0.0, float(np.nan_to_num(measured.number("fetch_ms")))) * measured.fetches_per_step
     worked_ns = fetches["cpu_ns"].fillna(fetches["dur_ns"])
     return float(worked_ns.mean()) / 1e6 * measured.fetches_per_step
+
+
+@metric(
+    "cores_taken_share", "share", "Share of the step that workers load on cores which the computing needs"
+)
+def _cores_taken_share(measured: Measured) -> Value | Missing:
+    """None of it without workers, or with cores for them. An operator's threads wait for the one whose core
+    is taken: on two cores a step became faster by all the CPU time that its fetches took, twice its share of
+    the cores. With more cores it is not known, and counts the same.
+    """
+    if not measured.number("loader_worker_count") > 0 or measured.number("free_core_count") >= SPARE_CORES:
+        return 0.0
+    of_cores = fetch_cpu_ms(measured) / (measured.needed("available_cores") * measured.needed("step_ms"))
+    return min(1.0, TAKEN_DELAYS * of_cores)
+
+
+@fact_selector("worker_loading", "loading in workers, on cores which the computing needs")
+def _worker_loading(measured: Measured) -> list[FactPlace] | Missing:
+    loader = known(feeding_loader(measured))
+    made = loader.get("sample_made") or loader
+    ms = measured.needed("cores_taken_share") * measured.needed("step_ms")
+    return [
+        FactPlace(
+            made.get("file") or "",
+            int(made.get("line") or -1),
+            made.get("function") or "",
+            measured.fetches_per_step,
+            ms,
+        )
+    ]
 
 
 # ---- the hand-over

@@ -29,6 +29,7 @@ _STARTS_AT_MOST = 1000
 _RECORDS_AT_MOST = 50
 _ITEMS_LOOKED_AT = 16
 _TENSORS_COUNTED = 2000  # of a batch: as many objects are looked at, at most
+_WRAPPERS_AT_MOST = 8  # of data sets around one another
 
 
 class Loaders:
@@ -148,6 +149,7 @@ class Loaders:
             "iterator_start_ms": [],
             "iterator_start_ns": [],
             "iterator_end_ms": [],
+            "sample_made": _sample_made(loader.dataset, self._places),
         }
         self._iterated.setdefault(key, {**place._asdict(), **observed, **settings})
         return key
@@ -200,6 +202,23 @@ def _loader_facts(loader: Any) -> dict[str, Any]:
         if iterable
         else _length(loader._index_sampler),  # an iterable's length is not to be asked for
     }
+
+
+def _sample_made(dataset: Any, places: Places) -> dict[str, Any] | None:
+    """Where the user's data set makes a sample, the inner one's of one of torch's around it (`Subset`); None
+    where none of these is the user's code.
+    """
+    for _ in range(_WRAPPERS_AT_MOST):
+        kind = type(dataset)
+        makes = getattr(kind, "__iter__" if isinstance(dataset, IterableDataset) else "__getitem__", None)
+        code = getattr(makes, "__code__", None)
+        if code is not None and (file := places.user_file(code.co_filename)):
+            return {"file": file, "line": code.co_firstlineno, "function": code.co_name}
+        if not kind.__module__.startswith("torch.utils.data"):
+            return None
+        inner = [getattr(dataset, "dataset", None), *(getattr(dataset, "datasets", None) or ())]
+        dataset = next((one for one in inner if one is not None), None)
+    return None
 
 
 def _ticks_left(iterator: Any, ticks: int) -> int | None:
