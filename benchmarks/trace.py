@@ -131,9 +131,11 @@ def peak_mb() -> float:
 
 def _measure(what: str, path: Path, *more: str) -> None:
     """As `python -m diagnose` does it."""
-    from diagnose.commands.own_process import prepare
+    from diagnose.commands.pandas_alone import import_pandas_alone
+    from diagnose.trace.freed import large_blocks_apart
 
-    prepare()
+    import_pandas_alone()
+    large_blocks_apart()
     seconds = globals()[what](path, *more)
     print(seconds, peak_mb())
 

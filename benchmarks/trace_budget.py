@@ -112,7 +112,7 @@ def staged(packed: Path) -> dict[str, float]:
             measured, prediction, assessed, spent, Sources(recording), verification_in(recording.proof)
         )
     analysis = Analysis(measured)
-    analysis.__dict__.update(document=document, _assessed=assessed, _account=spent)
+    analysis.__dict__.update(document=document, _assessed=assessed)
     with tempfile.TemporaryDirectory() as folder:
         with stage("timeline"):
             picture = analysis.picture
@@ -126,9 +126,11 @@ def staged(packed: Path) -> dict[str, float]:
 
 def peak_of(packed: Path) -> float:
     """Peak memory (MB) of making the document, as `python -m diagnose` does."""
-    from diagnose.commands.own_process import prepare
+    from diagnose.commands.pandas_alone import import_pandas_alone
+    from diagnose.trace.freed import large_blocks_apart
 
-    prepare()
+    import_pandas_alone()
+    large_blocks_apart()
     from diagnose.pipeline import analyse
 
     analyse(packed)

@@ -1,8 +1,8 @@
 """`python -m diagnose`."""
 
 from diagnose.commands.main import main
-from diagnose.commands.own_process import prepare
+from diagnose.commands.pandas_alone import import_pandas_alone
 
 if __name__ == "__main__":
-    prepare()
+    import_pandas_alone()
     raise SystemExit(main())

@@ -118,7 +118,9 @@ def report_into(
     from diagnose.report.console import stderr_console
     from diagnose.report.progress import Progress, reading_progress
     from diagnose.report.terminal import print_headline, print_summary
+    from diagnose.trace.freed import large_blocks_apart
 
+    large_blocks_apart()
     if brief:
         Progress(quiet=options.quiet)(f"analysing {brief}")
     recorded = source if isinstance(source, (str, Path)) else source[0].parent
