@@ -416,7 +416,7 @@ def test_ctrl_c_in_the_end_of_a_phase_leaves_no_profiler_running(run: Callable[.
         """
         from diagnose.run.child import phases
         def interrupted(cuda):
-            if (open := recorder._session._phases)._name == "timeline" and len(open._tick_ns) > 2:
+            if (open := recorder._session._phases)._name == "timeline" and len(open._times.ns) > 2:
                 raise KeyboardInterrupt
         usual, phases.synchronize = phases.synchronize, interrupted
         try:

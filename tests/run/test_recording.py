@@ -15,9 +15,8 @@ import torch
 from torch.utils.data import DataLoader
 
 from diagnose.run.child import fetch
-from diagnose.run.child.phases import Phases
 from diagnose.run.child.shared_state import SharedState
-from diagnose.run.child.ticks import TickLog
+from diagnose.run.child.tick_times import TickTimes
 
 from .running import SCRIPTS, Recorded
 
@@ -138,25 +137,21 @@ def test_batches_that_the_training_process_fetches_are_written_together(
 
 
 def test_ticks_with_nothing_to_decide_are_only_written_down(tmp_path: Path) -> None:
-    phases = Phases.__new__(Phases)
-    phases._ticks, phases._tick_ns, phases._wakes_ns, phases._next_tick = 7, [100], 200, 9
-    phases._ticks_watched = phases._ticks_theirs = 0
-    phases._tick_devices = None
-    phases._sample = lambda border, now_ns: None
-    phases._samples_ns = 0
-    phases._log = TickLog(str(tmp_path))
-    assert phases.passes(110)
-    assert phases.passes(199)
-    assert not phases.passes(199)  # the phase has its steps
-    assert (phases._ticks, phases._tick_ns, phases._ticks_watched, phases._ticks_theirs) == (
-        9,
-        [100, 110, 199],
-        2,
-        0,
-    )
-    phases._next_tick = 20
-    assert not phases.passes(200)  # it is time to look around
-    assert phases._ticks == 9
+    times = TickTimes(str(tmp_path), lambda border, now_ns: None)
+    assert not times.passes(90)  # the phase has not begun
+    times.add(90)
+    times.begin("plain", 1, 100)
+    times.sleep(100, until_tick=3)
+    assert times.passes(110)
+    assert times.passes(199)
+    assert not times.passes(199)  # the phase has its steps
+    assert (times.count, times.ns, times.own_profiler_share) == (3, [100, 110, 199], 0.0)
+    times.sleep(100, until_tick=20)
+    assert not times.passes(100 + 5_000_000)  # it is time to look around
+    assert times.passes(100 + 4_999_999)
+    times.wake()
+    assert not times.passes(210)
+    assert times.count == 4
 
 
 def test_key_averages_are_per_step(recorded_lines: Recorded) -> None:
