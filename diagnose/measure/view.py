@@ -113,6 +113,12 @@ class View:
         return started_in(self.device, self.span)
 
     @property
+    def operators_in_complete_steps(self) -> np.ndarray:
+        """How many operators began in each, chosen or not."""
+        starts_ns = np.sort(self.host["start_ns"].to_numpy()[self.kind == "op"])
+        return np.diff(np.searchsorted(starts_ns, self.trace.complete_steps), axis=1).reshape(-1)
+
+    @property
     def host_step_ns(self) -> float:
         """Mean time in which the host hands a complete step over; nan without one."""
         return float(np.diff(self.host_windows).mean()) if self.step_count else float("nan")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from diagnose.judge.timelines import measured_case
@@ -48,6 +50,37 @@ def test_slow_steps_in_a_row_are_one_occasion() -> None:
     assert one.metric("slow_step_distance") == 5
     assert one.metric("slow_step_ms") == 30
     assert one.metric("slow_steps_ms") == pytest.approx((20 + 10 + 20 + 10) / 10)
+
+
+VARY = {"forward": {"shape_count": 9}}
+
+
+def of_batches(elements: list[int]) -> Measured:
+    """Eight recorded steps of 1 to 8 ms."""
+    starts = [sum(range(1, number)) * 1000 for number in range(1, 9)]
+    steps = "\n".join(
+        f"main {start} {number * 1000} step ProfilerStep#{number}\nmain {start + 100} 800 op aten::mm"
+        for number, start in enumerate(starts, 1)
+    )
+    plain_ms = [12.0, 20, 6, 8, 10, 4, 14, 16, 18]
+    phases = [
+        {"name": "plain", "first_tick": 0, "tick_ns": ticks(plain_ms)},
+        {"name": "timeline", "first_tick": 9, "input_elements": elements},
+    ]
+    return measured_case({"timeline": steps, "clock": {"phases": phases}, "facts": VARY})
+
+
+def test_what_batches_hold_is_no_noise() -> None:
+    # 4 to 20 ms: the median distance from 12 is 4
+    noise_ms = 2 * 1.2533 * 1.4826 * 4 / math.sqrt(9)
+    assert of_batches([5] * 8).metric("noise_ms") == pytest.approx(noise_ms)
+    # ranks 1 to 8 with the last two in each other's place: 1 - 6 (1 + 1) ÷ 8 (64 - 1) = 0.9762
+    explained = 1 - (1 - (1 - 12 / 504) ** 2) * 7 / 6
+    found = of_batches([10, 20, 30, 40, 50, 60, 80, 70]).metric("noise_ms")
+    assert found == pytest.approx(noise_ms * math.sqrt(1 - explained))
+    # larger batches in shorter steps explain nothing, nor does one large batch of a long step
+    assert of_batches([8, 7, 6, 5, 4, 3, 2, 1]).metric("noise_ms") == pytest.approx(noise_ms)
+    assert of_batches([1, 1, 1, 1, 1, 1, 1, 90]).metric("noise_ms") == pytest.approx(noise_ms)
 
 
 EPOCHS = {"num_workers": 0, "dataset_length": 60, "batches_per_epoch": 6, "iterator_start_ms": [1, 1, 1]}

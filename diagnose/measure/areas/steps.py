@@ -31,6 +31,7 @@ from diagnose.measure.measured import (
 )
 from diagnose.measure.periods import SLOW_STEP, period_of, spread
 from diagnose.measure.selection import Selection
+from diagnose.measure.spread import batch_share
 from diagnose.measure.view import Intervals, started_in
 from diagnose.trace.intervals import total
 
@@ -74,7 +75,8 @@ def _step_ms(measured: Measured) -> Value | Missing:
 @metric(
     "noise_ms",
     "ms",
-    "Noise of the step time: twice the standard error of the median plain step, at least 1 % of the step",
+    "Noise of the step time: twice the standard error of the median plain step, less what batches explain, "
+    "at least 1 % of the step",
 )
 def _noise_ms(measured: Measured) -> Value | Missing:
     step_ms = measured.metric("step_ms")
@@ -88,6 +90,7 @@ def _noise_ms(measured: Measured) -> Value | Missing:
     if len(steps) < 3:
         return 0.01 * float(step_ms)
     mad = spread(steps, measured.plain_steps.place) if measured.plain_steps else 0.0
+    mad *= math.sqrt(1 - batch_share(measured))
     # 1.4826 turns a MAD into a standard deviation, 1.2533 a mean's standard error into
     # a median's (both for normal noise).
     return max(0.01 * float(step_ms), 2 * 1.2533 * 1.4826 * mad / math.sqrt(len(steps)))
