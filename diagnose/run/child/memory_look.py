@@ -43,6 +43,11 @@ class MemoryLook(TorchDispatchMode):
 
     what = "looking at what fills memory"
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No: it is in no compiled step, and torch would import the whole compiler for it, for seconds."""
+        return False
+
     def __init__(self, places: Places) -> None:
         super().__init__()
         self._places = places

@@ -1,10 +1,14 @@
 """Inference without no_grad on a model whose convolution bias is useless."""
 
+import atexit
+import sys
+
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 torch.set_num_threads(1)
+atexit.register(lambda: print("compiler imported:", "torch._dynamo" in sys.modules))
 
 
 class Net(nn.Module):
