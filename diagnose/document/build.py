@@ -37,7 +37,8 @@ from diagnose.measure.account import RowAccount
 from diagnose.measure.endings import about_ranks
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
-from diagnose.measure.metrics import METRICS, Measured, Missing
+from diagnose.measure.metrics import METRICS, Measured
+from diagnose.measure.missing import Missing
 from diagnose.measure.recording import Recording, rank_folders
 from diagnose.measure.sources import Sources
 from diagnose.measure.spread import row_noise_ms

@@ -30,7 +30,8 @@ from diagnose.document.queries import (
 from diagnose.document.text import ms, share, size
 from diagnose.measure.areas.gpu_state import gpu_bytes
 from diagnose.measure.device_steps import HOST_AHEAD
-from diagnose.measure.metrics import Measured, Missing
+from diagnose.measure.metrics import Measured
+from diagnose.measure.missing import Missing
 from diagnose.run.child.writing import STOPPED_BY_FULL_DISK
 from diagnose.trace import notes
 from diagnose.trace.notes import Note

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from diagnose.judge.float64_calls import called, calls_to_float64
 from diagnose.measure.areas.input import feeding_loader
-from diagnose.measure.measured import Measured, Missing
+from diagnose.measure.measured import Measured
+from diagnose.measure.missing import Missing
 from diagnose.measure.sources import Sources
 
 FLOAT64 = "float64"  # not a function's name: every call that makes 64-bit floats

@@ -10,7 +10,8 @@ from typing import Any
 from diagnose.judge.culprits import Culprit, culprits
 from diagnose.judge.rules import IN_MS, WHOLE_STEP, Advice, Condition, Rule, Saving, lineage
 from diagnose.judge.terms import Op, State
-from diagnose.measure.measured import FACT_SELECTORS, METRICS, Measured, Missing, Value
+from diagnose.measure.measured import FACT_SELECTORS, METRICS, Measured, Value
+from diagnose.measure.missing import Missing
 from diagnose.measure.selection import SELECTORS
 from diagnose.trace.collector import collector_at_rest
 

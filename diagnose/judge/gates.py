@@ -15,7 +15,8 @@ from diagnose.errors import DiagnoseError
 from diagnose.judge.findings import finding
 from diagnose.judge.rules import Condition, Rule
 from diagnose.judge.timelines import measured_case
-from diagnose.measure.measured import Measured, Missing
+from diagnose.measure.measured import Measured
+from diagnose.measure.missing import Missing
 
 # A trace with one step and nothing else known: what is missing here can be missing.
 BARE = {"timeline": "main  0  100  step  ProfilerStep#1\nmain  10  10  op  aten::mm"}

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,7 @@ from diagnose.measure.distortion import (
 from diagnose.measure.job import Job
 from diagnose.measure.ledger import Ledger
 from diagnose.measure.memory_peak import MemoryLook, seen_memory
+from diagnose.measure.missing import NO_FACTS, NOT_RECORDED, ONLY_IN_A_RUN, Missing, Unknown
 from diagnose.measure.parts import PartTimes, part_times
 from diagnose.measure.processor import Stretches, samples_within, step_stretches
 from diagnose.measure.recording import Recording
@@ -41,31 +42,6 @@ from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, once
 from diagnose.trace.schema import Trace
 
 Value = float | int | bool | str
-Known = TypeVar("Known")
-
-
-@dataclass(frozen=True)
-class Missing:
-    """Why a number cannot be known, and the option that would record it.
-
-    ``in_trace``: the same for a lone trace, where that is something else. ``at_most``: the most that the
-    number can be, where that is known.
-    """
-
-    reason: str
-    option: str = ""
-    in_trace: Missing | None = None
-    at_most: float | None = None
-
-
-class Unknown(Exception):
-    """Raised where a metric needs a number that is missing; the metric is then missing for the same
-    reason.
-    """
-
-    def __init__(self, missing: Missing) -> None:
-        super().__init__(missing.reason)
-        self.missing = missing
 
 
 @dataclass(frozen=True)
@@ -100,31 +76,6 @@ class FactSelector:
 
 METRICS: dict[str, Metric] = {}
 FACT_SELECTORS: dict[str, FactSelector] = {}
-
-ONLY_IN_A_RUN = Missing("only a run of the script records this", "python -m diagnose YOUR_SCRIPT.py")
-NO_FACTS = Missing("the run ended before this was recorded", in_trace=ONLY_IN_A_RUN)
-NOT_RECORDED = Missing("this run did not record it", in_trace=ONLY_IN_A_RUN)
-NO_STEPS = Missing(
-    "no complete step was recorded", in_trace=Missing("no complete step was recorded", "profiler.step()")
-)
-NO_PLAIN_STEPS = Missing("no step was timed without a profiler", "--plain-steps", in_trace=ONLY_IN_A_RUN)
-NO_BORDERS = Missing("the trace marks no steps, so nothing can be counted per step", "profiler.step()")
-FIRST_CALLS = Missing(
-    "the trace marks no steps and holds many first calls, so what comes back in each step is not known",
-    "torch.profiler.schedule(wait=1, warmup=3, active=5)",
-)
-NO_GPU = Missing(
-    "no GPU in this recording",
-    "--device cuda",
-    in_trace=Missing("no GPU in this recording", "activities=[…, ProfilerActivity.CUDA]"),
-)
-NO_SHAPES = Missing("input shapes were not recorded", "record_shapes=True")
-NO_HOST = Missing("the trace holds no host events", "activities=[ProfilerActivity.CPU, …]")
-NO_COST = Missing("a recording does not show what it costs in ms", "python -m diagnose compare OLD NEW")
-NO_CALLS_SEEN = Missing(
-    "the detail phase, which records the calls in your code, did not run (--no-stacks skips it)",
-    in_trace=ONLY_IN_A_RUN,
-)
 
 
 class Measured:
@@ -432,13 +383,6 @@ class Measured:
         start = fetches["start_ns"].to_numpy()
         inside = (start >= phase["tick_ns"][0]) & (start < phase["tick_ns"][-1])
         return float(fetches["dur_ns"].to_numpy()[inside].mean()) / 1e6 if inside.any() else math.nan
-
-
-def known(value: Known | Missing) -> Known:
-    """The value itself; raises Unknown if it is missing."""
-    if isinstance(value, Missing):
-        raise Unknown(value)
-    return value
 
 
 def _usable_view(

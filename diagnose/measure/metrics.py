@@ -15,10 +15,9 @@ from diagnose.measure import areas
 from diagnose.measure.areas import user_code
 from diagnose.measure.areas.user_code import CALLS, Calls, CallTime
 from diagnose.measure.kernel_names import FLOAT32_INPUTS, PRODUCT_KERNEL, number_format
-from diagnose.measure.measured import (
-    FACT_SELECTORS,
+from diagnose.measure.measured import FACT_SELECTORS, METRICS, FactSelector, Measured, Metric, Value, metric
+from diagnose.measure.missing import (
     FIRST_CALLS,
-    METRICS,
     NO_BORDERS,
     NO_CALLS_SEEN,
     NO_COST,
@@ -26,19 +25,14 @@ from diagnose.measure.measured import (
     NO_HOST,
     NO_SHAPES,
     NO_STEPS,
-    FactSelector,
-    Measured,
-    Metric,
     Missing,
-    Value,
     known,
-    metric,
 )
 from diagnose.measure.selection import SELECTORS, Selection, Selector
 from diagnose.measure.view import category_matches
 from diagnose.measure.warm_up import cold_steps
 
-__all__ = ["METRICS", "Measured", "Metric", "Missing", "Value"]
+__all__ = ["METRICS", "Measured", "Metric", "Value"]
 Number = Callable[[Measured], Value | Missing]
 NEARLY_ALL = 0.9  # of the products' time: a rule asks for a tenth of the step
 

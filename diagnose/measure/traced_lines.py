@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from diagnose.measure.areas.user_code import LineTime, line_times
-from diagnose.measure.measured import Measured, Missing
+from diagnose.measure.measured import Measured
+from diagnose.measure.missing import Missing
 from diagnose.measure.view import once
 
 _MOST_TAKEN = 0.5  # of a line, beyond what being told usually costs

@@ -10,7 +10,8 @@ import numpy as np
 
 from diagnose.measure.areas.workers import packing_ms
 from diagnose.measure.ledger import DEVICE_ROWS
-from diagnose.measure.measured import Measured, Missing
+from diagnose.measure.measured import Measured
+from diagnose.measure.missing import Missing
 from diagnose.measure.selection import Selection, Selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
 from diagnose.predict.bound import Outcome

@@ -14,7 +14,8 @@ import numpy as np
 
 from diagnose.measure.areas.input import feeding_loader
 from diagnose.measure.kernel_names import REDUCED_PRECISION_KERNEL
-from diagnose.measure.measured import Measured, Missing
+from diagnose.measure.measured import Measured
+from diagnose.measure.missing import Missing
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import category_matches
 from diagnose.predict.retiming import format_of, gpu_peaks, works_of

@@ -9,7 +9,7 @@ import pytest
 from diagnose.judge.findings import finding
 from diagnose.judge.rules import parse_rule
 from diagnose.judge.timelines import measured_case
-from diagnose.measure.measured import FIRST_CALLS, NO_BORDERS
+from diagnose.measure.missing import FIRST_CALLS, NO_BORDERS
 from tests.test_rules import GOOD
 
 # Two copies from pageable memory, 60 of 100 µs: names differ, so that nothing repeats.

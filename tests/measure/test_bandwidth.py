@@ -12,7 +12,8 @@ import pytest
 from diagnose.judge.timelines import measured_case, trace_from_text
 from diagnose.measure.collectives import collectives as found_in
 from diagnose.measure.links import bare_name, link_gb_per_s
-from diagnose.measure.measured import Measured, Missing
+from diagnose.measure.measured import Measured
+from diagnose.measure.missing import Missing
 from diagnose.measure.recording import load_recording
 from diagnose.measure.selection import Selection
 from diagnose.predict.roofline import known_peaks

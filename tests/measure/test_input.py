@@ -10,7 +10,8 @@ import pytest
 from diagnose.judge.timelines import measured_case
 from diagnose.measure.areas.input import plain_fetches
 from diagnose.measure.measured import FACT_SELECTORS, FactPlace
-from diagnose.measure.metrics import Measured, Missing
+from diagnose.measure.metrics import Measured
+from diagnose.measure.missing import Missing
 
 TIMELINE = """
 main  0    1000  step  ProfilerStep#1

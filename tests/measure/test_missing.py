@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from diagnose.judge.timelines import measured_case
-from diagnose.measure.measured import ONLY_IN_A_RUN
-from diagnose.measure.metrics import Missing
+from diagnose.measure.missing import ONLY_IN_A_RUN, Missing
 
 STEP = "main  0  100  step  ProfilerStep#1\nmain  10  10  op  aten::mm"
 

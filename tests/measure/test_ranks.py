@@ -8,8 +8,9 @@ import pytest
 
 from diagnose.judge.rules import load_rules
 from diagnose.judge.timelines import job_of_four, measured_case
-from diagnose.measure.measured import FACT_SELECTORS, Measured, Missing
+from diagnose.measure.measured import FACT_SELECTORS, Measured
 from diagnose.measure.metrics import METRICS
+from diagnose.measure.missing import Missing
 from diagnose.predict.bound import left_of
 
 # A fifth of the step is Python below line 30, the rest operators.

@@ -12,7 +12,8 @@ from diagnose.compare.noise import Run
 from diagnose.document.rare_work import unseen_work
 from diagnose.judge.timelines import measured_case
 from diagnose.measure.areas.recurring import kind_of, places_of_work, set_to
-from diagnose.measure.metrics import Measured, Missing
+from diagnose.measure.metrics import Measured
+from diagnose.measure.missing import Missing
 from diagnose.measure.periods import mean_of_periods, period_of, spread, whole_periods
 from diagnose.measure.processor import Stretches
 from diagnose.measure.recording import Recording

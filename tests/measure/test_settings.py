@@ -7,7 +7,8 @@ import pytest
 from diagnose.judge.findings import finding
 from diagnose.judge.rules import load_rules
 from diagnose.judge.timelines import measured_case
-from diagnose.measure.metrics import Measured, Missing
+from diagnose.measure.metrics import Measured
+from diagnose.measure.missing import Missing
 from diagnose.predict.prediction import Prediction
 from diagnose.predict.saving import saving_of
 

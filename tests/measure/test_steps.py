@@ -8,7 +8,8 @@ import pytest
 
 from diagnose.judge.timelines import measured_case
 from diagnose.measure.measured import FACT_SELECTORS
-from diagnose.measure.metrics import Measured, Missing
+from diagnose.measure.metrics import Measured
+from diagnose.measure.missing import Missing
 
 TWO_STEPS = """
 main  0     2000  step  ProfilerStep#1

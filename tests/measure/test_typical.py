@@ -14,8 +14,9 @@ import pytest
 
 from diagnose.judge.timelines import ZERO_NS, trace_from_text
 from diagnose.measure.calls import call_table
-from diagnose.measure.measured import Measured, Missing
+from diagnose.measure.measured import Measured
 from diagnose.measure.metrics import METRICS
+from diagnose.measure.missing import Missing
 from diagnose.measure.own_time import fetches_in_own_time, in_own_time
 from diagnose.measure.parts import part_times
 from diagnose.measure.processor import RECORD, Samples, Stretches, samples_within, step_stretches

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from diagnose.judge.timelines import measured_case
-from diagnose.measure.measured import Measured, Missing
+from diagnose.measure.measured import Measured
+from diagnose.measure.missing import Missing
 
 # A step of 100 ms: 40 ms load a batch in the main process, 60 ms compute.
 STEP = {

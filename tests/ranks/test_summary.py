@@ -8,8 +8,8 @@ import pytest
 from diagnose.errors import DiagnoseError
 from diagnose.judge.timelines import ZERO_NS, measured_case
 from diagnose.measure.collectives import kind_of
-from diagnose.measure.measured import Missing
 from diagnose.measure.metrics import Measured
+from diagnose.measure.missing import Missing
 from diagnose.measure.recording import Recording, grouped_steps
 from diagnose.ranks.summary import read_summary, summary_of, write_summary
 from tests.ranks.jobs import info, measured, summary

@@ -17,7 +17,8 @@ from torch.utils.data import DataLoader, IterableDataset, dataloader
 
 from diagnose.measure.areas.input import feeding_loader
 from diagnose.measure.areas.input_rhythm import steps_into_epoch
-from diagnose.measure.metrics import Measured, Missing
+from diagnose.measure.metrics import Measured
+from diagnose.measure.missing import Missing
 from diagnose.measure.recording import Recording
 from diagnose.run.child.feeding import Feeding
 from diagnose.run.child.loaders import Loaders

@@ -6,18 +6,8 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.areas.user_code import PLACE
-from diagnose.measure.measured import (
-    NO_CALLS_SEEN,
-    NO_STEPS,
-    NOT_RECORDED,
-    FactPlace,
-    Measured,
-    Missing,
-    Value,
-    fact_selector,
-    known,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import NO_CALLS_SEEN, NO_STEPS, NOT_RECORDED, Missing, known
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import Intervals, Rows, started_in
 from diagnose.trace.intervals import intersect, union

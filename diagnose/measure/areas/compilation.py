@@ -7,17 +7,8 @@ from typing import Any
 import numpy as np
 
 from diagnose.measure.ledger import COMPILATION
-from diagnose.measure.measured import (
-    NO_PLAIN_STEPS,
-    NO_STEPS,
-    FactPlace,
-    Measured,
-    Missing,
-    Value,
-    fact_selector,
-    known,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import NO_PLAIN_STEPS, NO_STEPS, Missing, known
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches
 from diagnose.measure.work import in_rows

@@ -9,7 +9,8 @@ import numpy as np
 from diagnose.measure.areas.handwritten import both_ways
 from diagnose.measure.areas.kernels import kernels_of
 from diagnose.measure.areas.operators import input_shapes, shape_of
-from diagnose.measure.measured import NO_FACTS, Measured, Missing, Value, fact_metric, metric
+from diagnose.measure.measured import Measured, Value, fact_metric, metric
+from diagnose.measure.missing import NO_FACTS, Missing
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_ROWS, Rows, category_matches, test_at
 from diagnose.measure.work import inside

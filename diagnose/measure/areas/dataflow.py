@@ -11,18 +11,8 @@ from diagnose.measure.areas.operators import dispatched_work
 from diagnose.measure.areas.user_code import places_of
 from diagnose.measure.ledger import TORCH_ROWS
 from diagnose.measure.lines import backward_of_lines
-from diagnose.measure.measured import (
-    NO_CALLS_SEEN,
-    NO_STEPS,
-    NOT_RECORDED,
-    FactPlace,
-    Measured,
-    Missing,
-    Value,
-    fact_selector,
-    known,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import NO_CALLS_SEEN, NO_STEPS, NOT_RECORDED, Missing, known
 from diagnose.measure.selection import Selection
 from diagnose.measure.sources import Sources
 from diagnose.measure.view import NO_ROWS, Rows

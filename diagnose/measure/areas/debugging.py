@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from diagnose.measure.measured import NO_FACTS, FactPlace, Measured, Missing, fact_metric, fact_selector
+from diagnose.measure.measured import FactPlace, Measured, fact_metric, fact_selector
+from diagnose.measure.missing import NO_FACTS, Missing
 
 fact_metric("anomaly_mode", "yes/no", "Autograd's anomaly detection was on during the steps")
 fact_metric("launch_blocking", "yes/no", "`CUDA_LAUNCH_BLOCKING` makes every launch wait for its kernel")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from diagnose.measure.collectives import collectives, input_bytes
-from diagnose.measure.measured import NO_GPU, NO_STEPS, Measured, Missing, Value, known, metric
+from diagnose.measure.measured import Measured, Value, metric
+from diagnose.measure.missing import NO_GPU, NO_STEPS, Missing, known
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, lies_in
 from diagnose.measure.work import device_rows, in_rows, outermost

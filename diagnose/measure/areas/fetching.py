@@ -9,17 +9,8 @@ import numpy as np
 
 from diagnose.measure.areas.input import loop_line
 from diagnose.measure.areas.user_code import CALLS, LineTime, line_times, loader_time, short_callee
-from diagnose.measure.measured import (
-    NO_CALLS_SEEN,
-    NO_STEPS,
-    FactPlace,
-    Measured,
-    Missing,
-    Value,
-    fact_selector,
-    known,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import NO_CALLS_SEEN, NO_STEPS, Missing, known
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.traced_lines import loading_lines
 from diagnose.measure.view import Rows, category_matches, once, started_in

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from diagnose.measure.areas.input_rhythm import at_epoch_ends
-from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_selector, known, metric
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import Missing, known
 from diagnose.measure.periods import SLOW_STEP
 from diagnose.measure.view import NO_ROWS
 

@@ -8,19 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from diagnose.measure.measured import (
-    NO_FACTS,
-    NO_GPU,
-    ONLY_IN_A_RUN,
-    FactPlace,
-    Measured,
-    Missing,
-    Value,
-    fact_metric,
-    fact_selector,
-    known,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_metric, fact_selector, metric
+from diagnose.measure.missing import NO_FACTS, NO_GPU, ONLY_IN_A_RUN, Missing, known
 
 NO_STATE = Missing(
     "the GPU's clocks and throttling were not sampled (that needs nvidia-smi)", in_trace=ONLY_IN_A_RUN

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from diagnose.measure.areas.operators import dispatched_work, first_shape, input_shapes, shape_of
-from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
+from diagnose.measure.measured import Measured, Value, metric
+from diagnose.measure.missing import NO_STEPS, Missing
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import NO_ROWS, Intervals, Rows, once, test_at
 from diagnose.measure.work import inside, outermost

@@ -7,19 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from diagnose.measure.measured import (
-    NO_FACTS,
-    NO_STEPS,
-    ONLY_IN_A_RUN,
-    FactPlace,
-    Measured,
-    Missing,
-    Value,
-    fact_metric,
-    fact_selector,
-    known,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_metric, fact_selector, metric
+from diagnose.measure.missing import NO_FACTS, NO_STEPS, ONLY_IN_A_RUN, Missing, known
 
 # torch splits an operator among threads from 32,768 elements on, tens of µs of
 # work; here there is plenty to split

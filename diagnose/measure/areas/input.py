@@ -9,18 +9,8 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.areas.user_code import places_of
-from diagnose.measure.measured import (
-    NO_FACTS,
-    NO_PLAIN_STEPS,
-    ONLY_IN_A_RUN,
-    FactPlace,
-    Measured,
-    Missing,
-    Value,
-    fact_selector,
-    known,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import NO_FACTS, NO_PLAIN_STEPS, ONLY_IN_A_RUN, Missing, known
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.sources import Sources
 from diagnose.measure.view import Rows

@@ -16,18 +16,8 @@ from diagnose.measure.areas.input import (
     plain_fetches,
 )
 from diagnose.measure.epochs import epoch_begins, steps_since
-from diagnose.measure.measured import (
-    NO_PLAIN_STEPS,
-    NO_STEPS,
-    FactPlace,
-    Measured,
-    Missing,
-    Unknown,
-    Value,
-    fact_selector,
-    known,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import NO_PLAIN_STEPS, NO_STEPS, Missing, Unknown, known
 from diagnose.measure.periods import SLOW_STEP
 
 NO_SECOND_EPOCH = Missing("no second epoch started while the script was recorded")

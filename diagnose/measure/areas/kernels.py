@@ -7,16 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from diagnose.measure.kernel_names import least_capability
-from diagnose.measure.measured import (
-    NO_FACTS,
-    NO_GPU,
-    NO_STEPS,
-    ONLY_IN_A_RUN,
-    Measured,
-    Missing,
-    Value,
-    metric,
-)
+from diagnose.measure.measured import Measured, Value, metric
+from diagnose.measure.missing import NO_FACTS, NO_GPU, NO_STEPS, ONLY_IN_A_RUN, Missing
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import Rows
 

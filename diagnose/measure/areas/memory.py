@@ -8,19 +8,9 @@ import numpy as np
 
 from diagnose.measure.areas.user_code import places_of
 from diagnose.measure.ledger import ALLOCATOR_CALL
-from diagnose.measure.measured import (
-    NO_FACTS,
-    NO_GPU,
-    NO_STEPS,
-    FactPlace,
-    Measured,
-    Missing,
-    Value,
-    fact_selector,
-    known,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.memory_peak import MemoryPeak, Part
+from diagnose.measure.missing import NO_FACTS, NO_GPU, NO_STEPS, Missing, known
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.view import Rows, category_matches, lies_in
 

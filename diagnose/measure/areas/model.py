@@ -8,17 +8,8 @@ from diagnose.measure.areas.launches import waiting_for_host
 from diagnose.measure.areas.operators import dispatched_work, first_shape
 from diagnose.measure.kernel_names import BACKWARD_KERNEL, EVALUATION_KERNEL, TRAINING_MODE_KERNEL
 from diagnose.measure.ledger import READ_MARKS
-from diagnose.measure.measured import (
-    NO_FACTS,
-    NO_SHAPES,
-    NO_STEPS,
-    ONLY_IN_A_RUN,
-    Measured,
-    Missing,
-    Value,
-    known,
-    metric,
-)
+from diagnose.measure.measured import Measured, Value, metric
+from diagnose.measure.missing import NO_FACTS, NO_SHAPES, NO_STEPS, ONLY_IN_A_RUN, Missing, known
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Intervals, Rows, category_matches
 from diagnose.measure.work import in_rows, inside, outermost

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from diagnose.measure.areas.optimizer import optimizer_spans
-from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
+from diagnose.measure.measured import Measured, Value, metric
+from diagnose.measure.missing import NO_STEPS, Missing
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in, test_at
 from diagnose.measure.work import in_rows, inside, outermost, work_time

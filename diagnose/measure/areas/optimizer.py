@@ -9,7 +9,8 @@ import numpy as np
 from diagnose.measure.areas.kernels import on_gpu
 from diagnose.measure.areas.launches import launch_bound
 from diagnose.measure.areas.settings import ONLY_NOISE, tried_share
-from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, known, metric
+from diagnose.measure.measured import Measured, Value, metric
+from diagnose.measure.missing import NO_STEPS, Missing, known
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in
 from diagnose.measure.work import in_rows, inside, outermost, work_time

@@ -26,15 +26,8 @@ from diagnose.measure.areas.user_code import (
     short_callee,
 )
 from diagnose.measure.loops import loop_time
-from diagnose.measure.measured import (
-    NO_CALLS_SEEN,
-    FactPlace,
-    Measured,
-    Missing,
-    Value,
-    fact_selector,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import NO_CALLS_SEEN, Missing
 from diagnose.measure.selection import Selection
 from diagnose.measure.sources import Sources
 from diagnose.measure.traced_lines import NO_CALL, Line, own_times, python_ms

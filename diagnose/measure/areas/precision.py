@@ -15,7 +15,8 @@ from diagnose.measure.kernel_names import (
     number_format,
 )
 from diagnose.measure.ledger import COPY_OP
-from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_metric, fact_selector, metric
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_metric, fact_selector, metric
+from diagnose.measure.missing import Missing
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Rows, category_matches, once, test_at
 from diagnose.measure.work import in_rows, outermost, work_time

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from diagnose.measure.measured import Measured, Missing, Value, metric
+from diagnose.measure.measured import Measured, Value, metric
+from diagnose.measure.missing import Missing
 from diagnose.measure.queued import late_starts
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.view import NO_ROWS, Rows

@@ -9,16 +9,8 @@ from diagnose.measure.areas.own_lines import python_line
 from diagnose.measure.job import Job
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
-from diagnose.measure.measured import (
-    FactPlace,
-    Measured,
-    Missing,
-    Unknown,
-    Value,
-    fact_selector,
-    known,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import Missing, Unknown, known
 
 ONE_RANK = Missing(
     "one rank was recorded",

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from diagnose.measure.areas.dataflow import NOT_ON_A_GPU
 from diagnose.measure.areas.user_code import calls_to
-from diagnose.measure.measured import (
-    NO_CALLS_SEEN,
-    NO_STEPS,
-    NOT_RECORDED,
-    FactPlace,
-    Measured,
-    Missing,
-    Value,
-    fact_selector,
-    known,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import NO_CALLS_SEEN, NO_STEPS, NOT_RECORDED, Missing, known
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows, started_in
 

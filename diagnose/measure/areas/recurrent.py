@@ -9,7 +9,8 @@ import numpy as np
 from diagnose.measure.areas.handwritten import both_ways
 from diagnose.measure.areas.operators import input_shapes, shape_of
 from diagnose.measure.loops import MIN_REPEATS
-from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
+from diagnose.measure.measured import Measured, Value, metric
+from diagnose.measure.missing import NO_STEPS, Missing
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import NO_ROWS, Rows
 

@@ -12,16 +12,8 @@ import numpy as np
 from diagnose.measure.areas.input import loop_line
 from diagnose.measure.areas.input_rhythm import at_epoch_ends
 from diagnose.measure.areas.user_code import lines_of_every_step
-from diagnose.measure.measured import (
-    NO_PLAIN_STEPS,
-    NOT_RECORDED,
-    FactPlace,
-    Measured,
-    Missing,
-    Value,
-    fact_selector,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import NO_PLAIN_STEPS, NOT_RECORDED, Missing
 from diagnose.measure.recurring import Line, Recurring
 from diagnose.measure.sources import Sources
 

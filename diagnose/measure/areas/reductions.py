@@ -9,7 +9,8 @@ import math
 
 from diagnose.measure.areas.operators import input_shapes, shape_of
 from diagnose.measure.areas.slow_paths import left_of, rows_of
-from diagnose.measure.measured import Measured, Missing, Value, metric
+from diagnose.measure.measured import Measured, Value, metric
+from diagnose.measure.missing import Missing
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Rows, once
 from diagnose.measure.work import outermost

@@ -10,7 +10,8 @@ import numpy as np
 from diagnose.measure.areas.input import feeding_loader
 from diagnose.measure.areas.input_rhythm import end_of_workers_ms
 from diagnose.measure.epochs import epoch_begins
-from diagnose.measure.measured import FactPlace, Measured, Missing, fact_selector, known
+from diagnose.measure.measured import FactPlace, Measured, fact_selector
+from diagnose.measure.missing import Missing, known
 
 
 def _restarted(measured: Measured) -> Iterator[tuple[dict[str, Any], float]]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from diagnose.measure.lines import backward_of_lines
-from diagnose.measure.measured import NO_STEPS, FactPlace, Measured, Missing, fact_selector
+from diagnose.measure.measured import FactPlace, Measured, fact_selector
+from diagnose.measure.missing import NO_STEPS, Missing
 from diagnose.measure.selection import Selection
 from diagnose.measure.traced_lines import Line
 from diagnose.measure.view import Rows

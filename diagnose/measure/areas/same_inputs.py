@@ -9,15 +9,8 @@ import numpy as np
 from diagnose.measure.areas.dataflow import constant_calls
 from diagnose.measure.areas.operators import Shape, dispatched_work, input_shapes, shape_of
 from diagnose.measure.areas.user_code import PLACE, model_forwards, places_of
-from diagnose.measure.measured import (
-    NO_FACTS,
-    NO_STEPS,
-    NOT_RECORDED,
-    FactPlace,
-    Measured,
-    Missing,
-    fact_selector,
-)
+from diagnose.measure.measured import FactPlace, Measured, fact_selector
+from diagnose.measure.missing import NO_FACTS, NO_STEPS, NOT_RECORDED, Missing
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows
 from diagnose.measure.work import inside, outermost

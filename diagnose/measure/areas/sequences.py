@@ -10,18 +10,8 @@ from diagnose.measure.areas.handwritten import both_ways
 from diagnose.measure.areas.input import feeding_loader
 from diagnose.measure.areas.small_ops import SMALL_NS, dispatch_time
 from diagnose.measure.areas.user_code import PLACE, places_of
-from diagnose.measure.measured import (
-    NO_FACTS,
-    NO_STEPS,
-    NOT_RECORDED,
-    FactPlace,
-    Measured,
-    Missing,
-    Value,
-    fact_selector,
-    known,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import NO_FACTS, NO_STEPS, NOT_RECORDED, Missing, known
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Intervals, Rows, started_in
 from diagnose.measure.work import in_rows, outermost

@@ -7,17 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from diagnose.measure.ledger import TORCH_ROWS
-from diagnose.measure.measured import (
-    NO_FACTS,
-    NO_STEPS,
-    ONLY_IN_A_RUN,
-    FactPlace,
-    Measured,
-    Missing,
-    Value,
-    fact_selector,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import NO_FACTS, NO_STEPS, ONLY_IN_A_RUN, Missing
 from diagnose.trace.columns import among
 
 NOT_TRIED = Missing("the run did not try it, or ended before", in_trace=ONLY_IN_A_RUN)

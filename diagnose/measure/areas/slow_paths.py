@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value
+from diagnose.measure.measured import Measured, Value
+from diagnose.measure.missing import NO_STEPS, Missing
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import NO_ROWS, Rows
 

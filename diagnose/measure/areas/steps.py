@@ -17,18 +17,8 @@ from diagnose.measure.areas.recurring import (
     works_at_epoch_ends,
 )
 from diagnose.measure.areas.user_code import LineTime, line_times, places_of
-from diagnose.measure.measured import (
-    NO_FACTS,
-    NO_PLAIN_STEPS,
-    NO_STEPS,
-    ONLY_IN_A_RUN,
-    FactPlace,
-    Measured,
-    Missing,
-    Value,
-    fact_selector,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import NO_FACTS, NO_PLAIN_STEPS, NO_STEPS, ONLY_IN_A_RUN, Missing
 from diagnose.measure.periods import SLOW_STEP, period_of, spread
 from diagnose.measure.selection import Selection
 from diagnose.measure.spread import batch_share

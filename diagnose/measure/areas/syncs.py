@@ -9,7 +9,8 @@ import numpy as np
 from diagnose.measure.areas.transfers import blocking_htod
 from diagnose.measure.areas.user_code import calls_to
 from diagnose.measure.ledger import READ_MARKS
-from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
+from diagnose.measure.measured import Measured, Value, metric
+from diagnose.measure.missing import NO_STEPS, Missing
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, once
 from diagnose.measure.work import inside

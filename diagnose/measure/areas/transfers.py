@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.measured import NO_STEPS, FactPlace, Measured, Missing, fact_selector, known
+from diagnose.measure.measured import FactPlace, Measured, fact_selector
+from diagnose.measure.missing import NO_STEPS, Missing, known
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Intervals, Rows, once
 from diagnose.measure.work import in_rows

@@ -12,7 +12,8 @@ import numpy as np
 from diagnose.measure.areas.handwritten import both_ways
 from diagnose.measure.areas.operators import input_shapes, shape_of
 from diagnose.measure.areas.slow_paths import left_of, rows_of
-from diagnose.measure.measured import Measured, Missing, Value, metric
+from diagnose.measure.measured import Measured, Value, metric
+from diagnose.measure.missing import Missing
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Rows, once, test_at
 

@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.measured import NO_SHAPES, NO_STEPS, FactPlace, Measured, Missing, Value, metric
+from diagnose.measure.measured import FactPlace, Measured, Value, metric
+from diagnose.measure.missing import NO_SHAPES, NO_STEPS, Missing
 from diagnose.measure.recurring import seen_share
 from diagnose.measure.selection import SELECTORS, Selection, ledger_row, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, once, started_in

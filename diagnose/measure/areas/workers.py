@@ -5,16 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from diagnose.measure.areas.input import NO_FETCH, TURN_MS, feeding_loader, plain_fetch_rows
-from diagnose.measure.measured import (
-    FactPlace,
-    Measured,
-    Missing,
-    Unknown,
-    Value,
-    fact_selector,
-    known,
-    metric,
-)
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import Missing, Unknown, known
 
 # Taking a batch over from a worker and packing it there, by hand: batches of 1 to 64 tensors and of 400 bytes
 # to 100 MB, on two cores, torch 2.13. Every tensor is a file to send and map, every page touched anew.
