@@ -522,6 +522,7 @@ def test_a_model_that_was_compiled_before_is_not_compiled_again(run: Callable[..
     assert program.told == [1, 1, True]
 
 
+@pytest.mark.long
 def test_another_thread_may_train(run: Callable[..., Program]) -> None:
     program = run(
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from benchmarks import corpus
 from benchmarks.consistency import contradictions
+from diagnose.document.model import Document
 from diagnose.document.schema import problems
 from diagnose.document.stored import read_document, to_json
 from diagnose.errors import TraceUnreadable
@@ -24,13 +26,25 @@ from tests.report.whole import assert_whole
 FOLDER = Path(__file__).parents[2] / "shared" / "traces"
 TRACES = [*sorted(FOLDER.glob("*.gz")), *sorted((FOLDER.parent / "more_traces").glob("*.gz"))]
 
+QUICK_BYTES = 2_400_000  # packed: what is larger takes as long as twenty others, and is read by other tests
+
 CORPUS = corpus.lines(corpus.PAGE.read_text(encoding="utf-8"))
 
 if not TRACES:
     pytest.skip("no folder with traces that others recorded", allow_module_level=True)
 
 
-@pytest.mark.parametrize("path", TRACES, ids=[path.name.split(".")[0] for path in TRACES])
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(
+            path,
+            id=path.name.split(".")[0],
+            marks=[pytest.mark.long] if path.stat().st_size > QUICK_BYTES else [],
+        )
+        for path in TRACES
+    ],
+)
 def test_a_document_or_one_refusal(path: Path) -> None:
     """And docs/corpus.md says the same of the trace, and its report contradicts itself nowhere."""
     try:
@@ -58,6 +72,11 @@ def test_a_document_or_one_refusal(path: Path) -> None:
         assert sum(measured.ledger.ns(row) for row in measured.ledger.rows) == total(measured.ledger.span)
 
 
+@functools.cache
+def analysed(name: str) -> Document:
+    return analyse(FOLDER / f"{name}.json.gz")
+
+
 def test_the_report_of_a_job_says_one_thing() -> None:
     analysis = analysis_of(sorted(FOLDER.glob("param-dlrm-r*")))
     assert list(contradictions(analysis)) == []
@@ -76,7 +95,7 @@ def test_the_report_of_a_job_says_one_thing() -> None:
     ],
 )
 def test_what_a_person_saw_comes_first(name: str, rule: str) -> None:
-    assert analyse(FOLDER / f"{name}.json.gz").plan[0].rule == rule
+    assert analysed(name).plan[0].rule == rule
 
 
 @pytest.mark.parametrize(
@@ -89,7 +108,7 @@ def test_what_a_person_saw_comes_first(name: str, rule: str) -> None:
     ],
 )
 def test_the_healthy_twin_stays_quiet(name: str, rule: str) -> None:
-    states = {finding.rule: finding.state for finding in analyse(FOLDER / f"{name}.json.gz").findings}
+    states = {finding.rule: finding.state for finding in analysed(name).findings}
     assert states[rule] != "fires"
 
 
@@ -113,9 +132,7 @@ def test_four_workers_really_gained_less_than_the_bound(version: int) -> None:
     """The same job recorded without workers and with four: what that gained
     lies below what is promised at most.
     """
-    without, with_four = (
-        analyse(FOLDER / f"kineto-rn50-w{workers}-v{version}.json.gz") for workers in (0, 4)
-    )
+    without, with_four = (analysed(f"kineto-rn50-w{workers}-v{version}") for workers in (0, 4))
     at_most = {row.rule: row.at_most_ms for row in without.plan}["input-wait-no-workers"]
     gained = without.metrics["step_ms"].value - with_four.metrics["step_ms"].value
     assert 0 < gained < at_most

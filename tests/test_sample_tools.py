@@ -1,5 +1,7 @@
 """What records the samples: torch's patterns of a script."""
 
+import pytest
+
 from benchmarks.torch_patterns import said_by_torch
 
 TRAINING = """
@@ -27,6 +29,7 @@ def test_torchs_patterns_of_a_training_script(tmp_path):
     assert "Synchronized DataLoader Pattern" in found
 
 
+@pytest.mark.long
 def test_torchs_patterns_of_inference_without_an_optimizer(tmp_path):
     assert said(tmp_path, INFERENCE) == []
 

@@ -189,6 +189,7 @@ def test_a_rank_that_is_lost_ends_the_job_and_is_told(tmp_path: Path, how: str, 
     assert "timeline" in phases_of(tmp_path / "here", 0)
 
 
+@pytest.mark.long
 def test_ctrl_c(tmp_path: Path) -> None:
     options = ("--device", "cpu", "--plain-steps", "1000000", "--out", "here")
     job = torchrun(tmp_path, "-m", "diagnose", *options, RANKS, "launched", "2", "plain", "1000000")

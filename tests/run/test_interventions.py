@@ -1184,6 +1184,7 @@ def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.live
+@pytest.mark.long
 def test_an_allocator_is_loaded_before_everything_else(libraries: Path) -> None:
     (some_library,) = {
         line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/libm.so" in line
@@ -1218,6 +1219,7 @@ def test_an_allocator_that_is_not_installed(libraries: Path, apply: Apply) -> No
     )
 
 
+@pytest.mark.long
 def test_openmp_is_told_before_python_starts(libraries: Path, apply: Apply) -> None:
     spec = {"name": "openmp", "arguments": {"wait": "passive", "bind": "close"}, "sites": []}
     changes = environment_of([spec], {})

@@ -82,6 +82,7 @@ def test_the_scripts_own_traceback_is_untouched(run_script: Run) -> None:
     assert run_script("out_of_memory", "1").stderr == run_plain("out_of_memory", "1").stderr
 
 
+@pytest.mark.long
 def test_a_script_that_dies_of_something_else(run_script: Run) -> None:
     run = run_script("ending", "raise", "3")
     assert run.facts["memory_error"] is None

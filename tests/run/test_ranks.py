@@ -96,6 +96,7 @@ def test_when_one_rank_is_lost_what_was_written_stays(run_script: Run, how: str)
         assert "timeline" in phases_of(run, rank)
 
 
+@pytest.mark.long
 def test_a_rank_that_is_ended_writes_what_it_records(run_script: Run) -> None:
     """Rank 1 leaves while rank 0 waits for ever: torch.multiprocessing ends rank 0 by SIGTERM."""
     run = run_script("ranks", "spawn", "2", "leaves", "60", plain_steps=1000)

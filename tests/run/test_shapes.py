@@ -59,7 +59,7 @@ def test_all_phases_and_the_script_is_what_it_is_without_us(
 @pytest.mark.parametrize(
     ("steps", "plain", "timeline"),
     [
-        (1, 0, 0),
+        pytest.param(1, 0, 0, marks=pytest.mark.long),
         pytest.param(2, 0, 1, marks=pytest.mark.long),
         pytest.param(3, 0, 2, marks=pytest.mark.long),
         (9, 3, 2),

@@ -38,6 +38,7 @@ def test_twelve_steps_give_plain_steps_too(run_script: Run) -> None:
     assert run.steps["notes"] == []  # no word of a script that had not warmed up
 
 
+@pytest.mark.long
 def test_twenty_five_steps_and_an_exception(run_script: Run) -> None:
     run = run_script("ending", "raise", "25", steps=None)
     assert (run.outcome.ended, run.outcome.exit_code) == ("crashed", 1)
