@@ -25,7 +25,7 @@ REMARK = (
     "0.1.0+0734b9b: other measurements ran while these oracles were timed. Costs below 8 % are rough, and "
     "so is that cc05 is healthy: two copies of it differed by 17 %.\n\n"
     "0.1.0+759de9f5: the oracles' authors were asked for the faults that one meets most often, neither "
-    "hunting for rare ones nor avoiding common ones; those before were asked for kinds that no entry had yet. "
+    "hunting for rare ones nor avoiding common ones; those before were asked for kinds that no entry had. "
     "The machine was shared, and single shares are good to some 6 points."
 )
 NEAR = 2  # lines: a call may be written over several
