@@ -129,13 +129,17 @@ def peak_mb() -> float:
     return int(re.findall(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())[0]) * 1024 / 1e6
 
 
-def _measure(what: str, path: Path, *more: str) -> None:
-    """As `python -m diagnose` does it."""
+def as_the_command_begins() -> None:
+    """This process imports and allocates as `python -m diagnose` does; before anything is read."""
     from diagnose.commands.pandas_alone import import_pandas_alone
     from diagnose.trace.freed import large_blocks_apart
 
     import_pandas_alone()
     large_blocks_apart()
+
+
+def _measure(what: str, path: Path, *more: str) -> None:
+    as_the_command_begins()
     seconds = globals()[what](path, *more)
     print(seconds, peak_mb())
 

@@ -29,7 +29,7 @@ from typing import Any
 from benchmarks import ROOT
 from benchmarks.options import parser
 from benchmarks.tables import table
-from benchmarks.trace import RECORDED, REPEATED, SAMPLE, peak_mb, write_repeated
+from benchmarks.trace import RECORDED, REPEATED, SAMPLE, as_the_command_begins, peak_mb, write_repeated
 
 ENTRIES, PAGE = ROOT / "benchmarks" / "trace_budget.jsonl", ROOT / "docs" / "trace-budget.md"
 FILES = ("tl-sd35", "kineto-rn50-w0-v2", "tl-b200-eager", "tl-mi300-qwen05")  # 62 to 10 MB uncompressed
@@ -126,11 +126,7 @@ def staged(packed: Path) -> dict[str, float]:
 
 def peak_of(packed: Path) -> float:
     """Peak memory (MB) of making the document, as `python -m diagnose` does."""
-    from diagnose.commands.pandas_alone import import_pandas_alone
-    from diagnose.trace.freed import large_blocks_apart
-
-    import_pandas_alone()
-    large_blocks_apart()
+    as_the_command_begins()
     from diagnose.pipeline import analyse
 
     analyse(packed)

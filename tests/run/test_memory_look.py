@@ -18,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 
 from diagnose.measure.memory_peak import MemoryLook as Seen
 from diagnose.run.child import guard, storage_log, storages
+from diagnose.run.child.held import _NothingIsComputed
 from diagnose.run.child.memory_look import MemoryLook
 from diagnose.run.child.places import Places
 from diagnose.run.child.storages import living, owners, storage_of
@@ -339,3 +340,13 @@ def test_steps_that_end_inside_blocks_that_put_back_what_was_on_are_left_alone()
     assert torch.vmap(square)(torch.arange(3)).tolist() == [0, 1, 4] and begun == [False]
     with torch.inference_mode():
         assert not look.begin()
+
+
+@pytest.mark.parametrize("mode", [MemoryLook, _NothingIsComputed])
+def test_torch_wraps_no_mode_of_ours_into_what_imports_its_compiler(mode: type) -> None:
+    assert not hasattr(mode.__dict__["__torch_dispatch__"], "__wrapped__")
+
+    class Usual(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any: ...
+
+    assert hasattr(Usual.__dict__["__torch_dispatch__"], "__wrapped__")

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from .memory_errors import chain
 from .places import NOWHERE, Place, Places
 from .storage_log import Origin, StorageLog
 from .storages import living, owners, storage_of
+from .uncompiled_mode import UncompiledMode
 
 _NODES_AT_MOST = 100_000
 
@@ -43,7 +43,7 @@ def held_at(error: BaseException, places: Places) -> dict[str, Any]:
     return log.told(ran_out=True)
 
 
-class _NothingIsComputed(TorchDispatchMode):
+class _NothingIsComputed(UncompiledMode):
     """Every operator raises."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.grad_mode import inference_mode
-from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
+from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from . import accelerator
 from .guard import attempt, guarded
@@ -28,6 +28,7 @@ from .places import NOWHERE, Place, Places
 from .storage_log import Origin, StorageLog
 from .storages import Living, living, owners, storage_of
 from .tensors import tensors_in
+from .uncompiled_mode import UncompiledMode
 
 _STEPS = 2
 _KINDS = {  # of library code, by the end of its file's name: what is made under it is for this
@@ -38,15 +39,10 @@ _PLAIN = Tensor.__torch_dispatch__
 _MODULES = os.path.join("torch", "nn", "modules", "module.py")
 
 
-class MemoryLook(TorchDispatchMode):
+class MemoryLook(UncompiledMode):
     """`begin` at the end of a step, then `step` at the end of each until it returns True."""
 
     what = "looking at what fills memory"
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """No: it is in no compiled step, and torch would import the whole compiler for it, for seconds."""
-        return False
 
     def __init__(self, places: Places) -> None:
         super().__init__()

@@ -49,8 +49,7 @@ class TickTimes:
             self._tick_devices()
         self._log.add(now_ns)
         if self._samples_ns <= now_ns <= self._wakes_ns - _SAMPLED_NS:  # the next that wakes us has one too
-            self._samples_ns = now_ns + _SAMPLED_NS
-            self._sample(TICK, now_ns)
+            self.sample(now_ns)
         self._watched += 1
         self._theirs += _a_profiler_runs()
         return True
