@@ -71,6 +71,8 @@ def _explains(
     if finding.rule.saving.scope == "hypothetical":
         return finding.rule.selector == other.rule.selector and other.rule.saving.scope == "step"
     its, own = times[other.rule.id], times[finding.rule.id]
+    if its is None and own is None:
+        return _explains_lines(other, finding)
     if its is None or own is None or not total(own):
         return False
     shared = total(intersect(its, own))
@@ -78,6 +80,18 @@ def _explains(
         return False
     mutual = shared >= SAME_TIME_SHARE * total(its)
     return not mutual or _knowledge(other, measured) > _knowledge(finding, measured)
+
+
+def _explains_lines(other: Finding, finding: Finding) -> bool:
+    """By the lines that both blame, where no trace holds the time: the one with fewer lines knows more."""
+    its, own = (_ms_by_line(one) for one in (other, finding))
+    shared_ms = sum(min(its[line], own[line]) for line in its.keys() & own.keys())
+    holds_it = 0 < SAME_TIME_SHARE * sum(own.values()) <= shared_ms
+    return holds_it and other.row == finding.row and len(its) < len(own)
+
+
+def _ms_by_line(finding: Finding) -> dict[tuple[str, int], float]:
+    return {(place.file, place.line): place.ms_per_step for place in finding.culprits}
 
 
 def _knowledge(finding: Finding, measured: Measured) -> tuple[bool, int, str]:

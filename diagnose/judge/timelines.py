@@ -25,6 +25,8 @@ import pandas as pd
 from diagnose.measure.job import CollectiveKind, Job, Pattern, RankState
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import FETCH_RECORD, Recording
+from diagnose.measure.worker_lines import COLUMNS
+from diagnose.run.child.places import NOWHERE, Place
 from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
 
@@ -113,7 +115,7 @@ def measured_case(case: dict[str, Any]) -> Measured:
     step times, fetch times, calls, memory, job.
 
     ``calls``: lines ``start dur line callee`` (microseconds); the timeline then is the detail phase
-    as well. ``job``: see `job_of_four`.
+    as well. ``worker_lines``: lines ``count line callee`` in data.py. ``job``: see `job_of_four`.
     """
     plain_ms = case.get("plain_ms", [])
     ticks = np.concatenate([[0], np.cumsum(np.asarray(plain_ms) * 1e6)]).astype(np.int64).tolist()
@@ -139,6 +141,7 @@ def measured_case(case: dict[str, Any]) -> Measured:
         memory=case.get("memory", {}),
         calls=_calls(case["calls"]) if "calls" in case else {},
         fetches=pd.DataFrame(fetches),
+        worker_lines=_worker_lines(case.get("worker_lines", ""), ticks[-1]),
     )
     return Measured(recording, job_of_four(**case["job"]) if "job" in case else None)
 
@@ -198,6 +201,16 @@ def job_of_four(
         gain_ms=gain_ms,
         longest_last_share=longest_last_share,
     )
+
+
+def _worker_lines(text: str, until_ns: int) -> pd.DataFrame:
+    """Looks at line -1 are at no line of the script's."""
+    rows = [[*line.split(maxsplit=2), ""][:3] for line in text.strip().splitlines()]
+    found = [
+        (until_ns, *(NOWHERE if line == "-1" else Place("/job/data.py", int(line), "_")), calls, int(count))
+        for count, line, calls in rows
+    ]
+    return pd.DataFrame(found, columns=COLUMNS)
 
 
 def _calls(text: str) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from diagnose.measure.device_steps import done_ns
 from diagnose.measure.own_time import fetches_in_own_time, in_own_time
 from diagnose.measure.processor import RECORD as PROCESSOR_RECORD
 from diagnose.measure.warm_up import without_warm_up
+from diagnose.measure.worker_lines import COLUMNS as WORKER_LINES
+from diagnose.measure.worker_lines import read_worker_lines
 from diagnose.run.child.ticks import read_ticks
 from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
@@ -50,6 +52,7 @@ class Recording:
     memory: dict[str, Any] = field(default_factory=dict)  # memory.json
     proof: dict[str, Any] = field(default_factory=dict)  # verify.json: what fixes were measured to gain
     fetches: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(np.empty(0, FETCH_RECORD)))
+    worker_lines: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=WORKER_LINES))
     # a row a sample
     processor: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(np.empty(0, PROCESSOR_RECORD)))
     notes: tuple[str, ...] = ()
@@ -149,6 +152,7 @@ def _load_run_folder(folder: Path, number: int, read: Callable[..., Trace]) -> R
         memory=_json(rank / "memory.json"),
         proof=_json(folder / "verify.json"),
         fetches=_fetches(rank),
+        worker_lines=read_worker_lines(rank / "worker_lines.jsonl"),
         processor=_records(rank / "processor.bin", PROCESSOR_RECORD),
     )
     if recording.trains_alone and recording.facts.get("device") == "cpu":

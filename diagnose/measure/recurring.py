@@ -7,6 +7,7 @@ line of that kind is where the work is called.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from diagnose.measure.periods import regularly_long
 from diagnose.measure.processor import Stretches
 from diagnose.measure.recording import Recording
 
+TRAINS = r"^torch/(_tensor|autograd/__init__)\.py: (backward|grad)$|^torch/optim/(?!lr_scheduler)"
 FEWEST_LOOKS = 6  # of a line, before it is said to be in some steps only
 # Of the steps that chance says it is seen in; of every second step it is a half. Times that vary like those
 # between random events have 0.7 to 0.8.
@@ -45,6 +47,11 @@ class Line(NamedTuple):
 
 
 Stack = tuple[Line, ...]  # outermost first
+
+
+def trains(stack: Stack) -> bool:
+    """A line calls the backward or an optimizer's step."""
+    return any(re.search(TRAINS, line.callee) for line in stack)
 
 
 @dataclass(frozen=True)
@@ -150,7 +157,11 @@ def _in_few_steps(
         if len(of_line) < FEWEST_LOOKS:
             continue
         others = np.bincount(np.delete(step, of_line), minlength=len(is_long))
-        if is_in_few_steps(step[of_line], others) or _makes_long(step[of_line], others, is_long):
+        some_steps = is_in_few_steps(step[of_line], others) or _makes_long(step[of_line], others, is_long)
+        calls_the_loop = others.sum() < FEWEST_LOOKS and any(
+            map(trains, (stacks[stack[row]] for row in of_line))
+        )
+        if some_steps and not calls_the_loop:
             yield depth, _often_seen(np.array(of_line), step)
         else:
             yield from _in_few_steps(stacks, stack, step, np.array(of_line), depth + 1, is_long)

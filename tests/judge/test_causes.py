@@ -92,3 +92,13 @@ def test_what_would_matter_on_a_gpu_is_not_said_beside_what_matters_here() -> No
 def test_only_findings_that_fire_explain_anything(state: str) -> None:
     silent = replace(fired(named("child", refines="parent"), 1.0, 5), state=state)
     assert better_explained([fired(named("parent"), 1.0, 5), silent], STEP) == {}
+
+
+def test_of_two_that_no_trace_holds_the_one_with_fewer_lines_is_the_cause() -> None:
+    slow, all_loading = (named(name, selector="loading_work") for name in ("slow", "all-loading"))
+    places = [Culprit("data.py", line, "__getitem__", 1.0, ms) for line, ms in ((7, 0.8), (8, 0.2))]
+    all_of_it = Finding(all_loading, "fires", (), 1.0, tuple(places))
+    one_line = replace(all_of_it, rule=slow, culprits=(replace(places[0], ms_per_step=0.9),), ms_per_step=0.9)
+    assert better_explained([one_line, all_of_it], STEP) == {"all-loading": "slow"}
+    less = replace(one_line, culprits=(replace(places[0], ms_per_step=0.7),))
+    assert better_explained([less, all_of_it], STEP) == {}

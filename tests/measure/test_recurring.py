@@ -147,6 +147,22 @@ def test_a_short_work_of_every_second_step_is_seen_in_the_longer_ones_alone() ->
     assert one.metric("recurring_checkpoints_ms") == pytest.approx(2 * 1.1 / 2)
 
 
+def test_what_calls_all_there_is_is_no_work_of_some_steps() -> None:
+    """Two workers in turn: every second step waits 12 of 20 ms at line 12, the others are over in 1 ms,
+    before anybody looks.
+    """
+    main = ["train.py", 40, "<module>", "train.py: main"]
+    waits = [main, ["train.py", 12, "main", "torch/utils/data/dataloader.py: __next__"]]
+    trains = [main, ["train.py", 20, "main", "torch/_tensor.py: backward"]]
+    ns, stack = [], []
+    for pair in range(10):
+        ns += [int((21 * pair + 1 + ms) * MS) for ms in range(1, 20)]
+        stack += [0] * 12 + [1] * 7
+    samples = {"ns": ns, "stack": stack, "stacks": [waits, trains]}
+    case = {"timeline": STEP, "plain_ms": [1, 20] * 10, "facts": {"line_samples": samples}}
+    assert 40 not in [work.calls[0].line for work in measured_case(case).recurring]
+
+
 def test_one_occasion_is_no_rate() -> None:
     one = looked_at([50 if number == 7 else 10 for number in range(20)], {7: EVALUATE})
     assert [work.every for work in one.recurring] == [None]
@@ -205,9 +221,9 @@ def test_what_every_step_does_is_in_many() -> None:
 )
 def test_kinds(stack: list[list[Any]], source: str, kind: str) -> None:
     stacks = {
-        "ns": [*range(10 * MS, 16 * MS, MS), *range(30 * MS, 36 * MS, MS)],
-        "stack": [0] * 12,
-        "stacks": [stack],
+        "ns": [*range(10 * MS, 16 * MS, MS), *range(30 * MS, 36 * MS, MS), *range(8 * MS, 200 * MS, 10 * MS)],
+        "stack": [0] * 12 + [1] * 20,
+        "stacks": [stack, [["train.py", 19, "<module>", "torch/nn/modules/module.py: _call_impl"]]],
     }
     one = measured_case(
         {"timeline": STEP, "plain_ms": [10, 10, 10, 10] * 5, "facts": {"line_samples": stacks}}

@@ -15,6 +15,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from diagnose.run.child import fetch
+from diagnose.run.child.places import Places
 from diagnose.run.child.shared_state import SharedState
 from diagnose.run.child.tick_times import TickTimes
 
@@ -116,7 +117,7 @@ def test_batches_that_the_training_process_fetches_are_written_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fetch, "_WAITS_NS", 1 << 62)
-    log = fetch.FetchLog(str(tmp_path), SharedState(str(tmp_path)))
+    log = fetch.FetchLog(Places(str(tmp_path), str(tmp_path)), str(tmp_path), SharedState(str(tmp_path)))
 
     def recorded(batches: int) -> int:
         list(DataLoader(torch.ones(batches, 1)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import struct
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
 
-from .running import Recorded, run_plain, without_times
+from .running import SCRIPTS, Recorded, run_plain, without_times
 
 Run = Callable[..., Recorded]
 
@@ -135,3 +137,13 @@ def test_loader_workers_are_timed_but_never_recorded(
         "main",
     )
     assert (loader["sample_made"]["line"], loader["sample_made"]["function"]) == (19, "__getitem__")
+    told = [
+        json.loads(line) for line in (run.folder / "rank0" / "worker_lines.jsonl").read_text().splitlines()
+    ]
+    assert {one["pid"] for one in told} <= {pid for *_, pid, _ in records}
+    looks: Counter[tuple[int, str]] = Counter()
+    for one in told:
+        for file, line, function, _, count in one["lines"]:
+            assert (file, function) in {(str(SCRIPTS / "workers.py"), "__getitem__"), ("", "")}
+            looks[line, function] += count
+    assert looks[20, "__getitem__"] > 0.7 * looks.total()  # where it sleeps

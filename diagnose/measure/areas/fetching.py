@@ -1,4 +1,4 @@
-"""Fetching: what the main process does to fetch a batch, where no worker process does it."""
+"""Fetching: what is done to fetch a batch, in the main process or in the loader's workers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ import re
 from collections import defaultdict
 
 import numpy as np
+import pandas as pd
 
-from diagnose.measure.areas.input import loop_line
-from diagnose.measure.areas.user_code import CALLS, LineTime, line_times, loader_time, short_callee
+from diagnose.measure.areas.input import feeding_loader, loop_line
+from diagnose.measure.areas.user_code import CALLS, PLACE, LineTime, line_times, loader_time, short_callee
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_CALLS_SEEN, NO_STEPS, Missing, known
 from diagnose.measure.selection import Selection, ledger_row, selector
+from diagnose.measure.sources import Sources
 from diagnose.measure.traced_lines import loading_lines
 from diagnose.measure.view import Rows, category_matches, once, started_in
 from diagnose.trace.intervals import total
 
+LOOKS_AT_LEAST = 30  # of so many a share of a half is good to a sixth
+WORTH_NAMING, MOST_NAMED = 0.1, 4
+NO_LOOKS = Missing("the workers were not looked at while they loaded")
+NO_FRAME = "its own work, or a function in C"  # what a line does that calls no function in Python
 MOST_OF_FETCH = 0.5  # of it: a line that takes less is not the first thing to change
 CONVERTS_ITEM = r"^<built-in method (tensor|as_tensor) of type object"
 DECODES = (
@@ -27,7 +33,9 @@ STORED_ITEM_OP, STACKING_OP = r"^aten::select$", r"^aten::(stack|cat)$"
 
 @once
 def _fetch_lines(measured: Measured) -> list[LineTime] | Missing:
-    """The script's lines by their share of the fetch in the main process."""
+    """The script's lines by their share of the fetch, in workers where there are any."""
+    if measured.number("loader_worker_count") > 0:
+        return _lines_of_workers(measured)
     lines = _lines_of_calls(measured)
     return lines if isinstance(lines, Missing) else loading_lines(lines, measured)
 
@@ -42,6 +50,48 @@ def _lines_of_calls(measured: Measured, pattern: str = "") -> list[LineTime] | M
     if pattern:
         inside &= category_matches(view.calls["callee"].array, pattern)
     return line_times(view, np.flatnonzero(inside), fetching)
+
+
+@once
+def _looks_at_workers(measured: Measured) -> pd.DataFrame:
+    """Of the plain steps, if there are enough."""
+    looks, phase = measured.recording.worker_lines, measured.recording.phase("plain")
+    if phase is None:
+        return looks
+    inside = looks["until_ns"].between(phase["tick_ns"][0], phase["tick_ns"][-1])
+    return looks[inside] if looks["count"][inside].sum() >= LOOKS_AT_LEAST else looks
+
+
+def _lines_of_workers(measured: Measured) -> list[LineTime] | Missing:
+    looks = _looks_at_workers(measured)
+    whole = float(looks["count"].sum())
+    if whole < LOOKS_AT_LEAST:
+        return NO_LOOKS
+    found = []
+    for _, there in looks[looks["file"] != ""].groupby(PLACE):
+        file, line, function = there[PLACE].iloc[0]
+        calls = str(there.groupby("calls")["count"].sum().idxmax()) or NO_FRAME
+        share = float(there["count"].sum()) / whole
+        found.append(LineTime(file, int(line), function, measured.fetches_per_step, share, share, calls))
+    return sorted(found, key=lambda line: -line.share)
+
+
+@metric("worker_work", "", "What the workers do most of the time that they load")
+def _worker_work(measured: Measured) -> Value | Missing:
+    looks = _looks_at_workers(measured)
+    if looks["count"].sum() < LOOKS_AT_LEAST:
+        return NO_LOOKS
+    sources = Sources(measured.recording)
+    what = [
+        f"{sources.shown(file)}:{line}" if file else f"`{short_callee(calls)}`"
+        for file, line, calls in zip(looks["file"], looks["line"], looks["calls"], strict=True)
+    ]
+    shares = looks["count"].groupby(np.array(what)).sum().sort_values(ascending=False, kind="stable")
+    shares = shares / shares.sum()
+    told = shares[shares >= WORTH_NAMING].head(MOST_NAMED)
+    if not len(told):
+        return Missing("the workers do many things, and none of them often")
+    return ", ".join(f"{what} ({round(100 * share)} %)" for what, share in told.items())
 
 
 @once
@@ -74,11 +124,20 @@ def _reads_file(line: LineTime) -> bool:
     return re.search(f"{CALLS['file_calls'].pattern}|{DECODES}", line.callee) is not None
 
 
-@fact_selector(
-    "slow_item_line", "the costliest line or function of your Dataset or its transforms, in the main process"
-)
+@fact_selector("slow_item_line", "the costliest line or function of your Dataset or its transforms")
 def _slow_item_line(measured: Measured) -> list[FactPlace] | Missing:
-    return [one.place(measured.number("input_wait_ms")) for one in _slow_item(measured)]
+    lines = _slow_item(measured)
+    share = _fetch_share(lines)
+    return [line.place(_step_without_ms(measured, share) / share) for line in lines if share > 0]
+
+
+def _step_without_ms(measured: Measured, share: float) -> float:
+    """ms of the step that end with this share of loading. Workers that load all the time hold up the whole
+    step, not the wait alone, which is over as soon as they keep up.
+    """
+    wait_ms = measured.number("input_wait_ms")
+    busy_ms = measured.number("worker_busy_share") * measured.number("step_ms")
+    return min(wait_ms, share * float(np.nanmax([wait_ms, busy_ms])))
 
 
 @metric("slow_item_fetch_share", "share", "Share of loading time spent in this line or function")
@@ -113,15 +172,26 @@ def _item_work(measured: Measured) -> list[FactPlace] | Missing:
     return [FactPlace(*where, measured.fetches_per_step, measured.number("loading_ms"))]
 
 
-@fact_selector(
-    "loading_work", "what loads batches in the main process: lines of your Dataset, the loop for the rest"
-)
+@fact_selector("loading_work", "what loads batches: lines of your Dataset, the loop for the rest")
 def _loading_work(measured: Measured) -> list[FactPlace] | Missing:
     found, whole_ms = _fetch_lines(measured), measured.number("input_wait_ms")
     lines = [] if isinstance(found, Missing) else found
     rest = max(0.0, 1 - _fetch_share(lines))
     loop = FactPlace(*loop_line(measured), measured.fetches_per_step, rest * whole_ms)
     return [*(line.place(whole_ms) for line in lines), loop]
+
+
+@fact_selector("worker_loading", "loading in workers, on cores which the computing needs")
+def _worker_loading(measured: Measured) -> list[FactPlace] | Missing:
+    ms = measured.needed("cores_taken_share") * measured.needed("step_ms")
+    lines = _lines_of_workers(measured)
+    if not isinstance(lines, Missing) and lines:
+        slowest = _slow_item(measured)
+        return [line.place(ms / _fetch_share(slowest)) for line in slowest]
+    loader = known(feeding_loader(measured))
+    made = loader.get("sample_made") or loader
+    place = made.get("file") or "", int(made.get("line") or -1), made.get("function") or ""
+    return [FactPlace(*place, measured.fetches_per_step, ms)]
 
 
 @fact_selector("item_conversions", "calls of `torch.tensor` for single items of a batch, in the main process")

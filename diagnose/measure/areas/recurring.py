@@ -14,7 +14,7 @@ from diagnose.measure.areas.input_rhythm import at_epoch_ends
 from diagnose.measure.areas.user_code import lines_of_every_step
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_PLAIN_STEPS, NOT_RECORDED, Missing
-from diagnose.measure.recurring import Line, Recurring
+from diagnose.measure.recurring import TRAINS, Line, Recurring
 from diagnose.measure.sources import Sources
 
 SAVES = (
@@ -25,7 +25,6 @@ DRAWS = (
     r"^(matplotlib|seaborn|plotly|bokeh|imageio|pandas/plotting)\b|^torchvision/utils\.py: "
     r"|^PIL/Image\.py: save$"
 )
-TRAINS = r"^torch/(_tensor|autograd/__init__)\.py: (backward|grad)$|^torch/optim/(?!lr_scheduler)"
 CALLS_MODEL = r"^torch/nn/modules/module\.py: _?(wrapped_call_impl|call_impl)$"
 # what names of functions and text say of work that is no part of training, and of what training waits for
 # of a function that is called, whatever it is given: to evaluate a policy takes an environment too

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from diagnose.measure.areas.input import NO_FETCH, TURN_MS, feeding_loader, plain_fetch_rows
-from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import Missing, Unknown, known
 
 # Taking a batch over from a worker and packing it there, by hand: batches of 1 to 64 tensors and of 400 bytes
@@ -78,22 +78,6 @@ def _cores_taken_share(measured: Measured) -> Value | Missing:
         return 0.0
     of_cores = fetch_cpu_ms(measured) / (measured.needed("available_cores") * measured.needed("step_ms"))
     return min(1.0, TAKEN_DELAYS * of_cores)
-
-
-@fact_selector("worker_loading", "loading in workers, on cores which the computing needs")
-def _worker_loading(measured: Measured) -> list[FactPlace] | Missing:
-    loader = known(feeding_loader(measured))
-    made = loader.get("sample_made") or loader
-    ms = measured.needed("cores_taken_share") * measured.needed("step_ms")
-    return [
-        FactPlace(
-            made.get("file") or "",
-            int(made.get("line") or -1),
-            made.get("function") or "",
-            measured.fetches_per_step,
-            ms,
-        )
-    ]
 
 
 # ---- the hand-over

@@ -61,7 +61,7 @@ class Facts:
         self.profiler_costs: dict[str, int] | None = None  # see `measured_costs`
         self.recorded_steps = 0.0
         self.memory_error: dict[str, Any] | None = None  # that the script died of
-        self._fetches = FetchLog(run_folder, shared)
+        self._fetches = FetchLog(places, run_folder, shared)
         self._loaders, self._distributed = Loaders(places, self.calls.feeding), Distributed(places)
         self._modes = Modes(places)
         self.trials: list[dict[str, Any]] = []  # see `SettingTrials`

@@ -20,7 +20,10 @@ from torch.utils.data._utils import fetch
 from .coordinator import own_rank
 from .guard import guarded
 from .patching import Patches
+from .places import Places
+from .rank_file import RankFile
 from .shared_state import SharedState
+from .worker_lines import WorkerLines
 
 FILE = "fetches.bin"
 _RECORD = struct.Struct("<QQQII")
@@ -31,14 +34,12 @@ _BYTES_AT_MOST = 16_000_000  # half a million batches: workers may go on for day
 class FetchLog:
     """Appends one record a batch, from the training process several at a time, so that a
     short step does not pay for writing.
-
-    Small appends are atomic, so processes share the file without a lock.
     """
 
-    def __init__(self, run_folder: str, shared: SharedState) -> None:
-        self._run_folder, self._shared = run_folder, shared
-        self._rank: int | None = None
-        self._descriptor = -1
+    def __init__(self, places: Places, run_folder: str, shared: SharedState) -> None:
+        self._shared = shared
+        self._file = RankFile(FILE, run_folder, shared, bytes_at_most=_BYTES_AT_MOST)
+        self._lines = WorkerLines(places, run_folder, shared)
         # start, duration and processor time, to be written
         self._waiting: deque[tuple[int, int, int]] = deque()
         self._due_ns = 0
@@ -56,23 +57,26 @@ class FetchLog:
 
     def close(self) -> None:
         """Forget everything: in a forked child, or at the end."""
-        self._rank = None
         self._waiting.clear()
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+        self._file.close()
+        self._lines.close()
 
     def _timed(self, original: Callable[..., Any]) -> Callable[..., Any]:
         waiting = self._waiting
 
         def fetch(fetcher: Any, indices: Any) -> Any:
+            in_worker = get_worker_info() is not None
+            if in_worker:
+                self._lines.begin(fetch.__code__)
             begin, worked = perf_counter_ns(), thread_time_ns()
             batch = original(fetcher, indices)
             worked, end = thread_time_ns() - worked, perf_counter_ns()
             waiting.append((begin, end - begin, worked))
-            if end >= self._due_ns or get_worker_info() is not None:  # a worker may be killed at any time
+            if end >= self._due_ns or in_worker:  # it may be killed at any time
                 self._due_ns = end + _WAITS_NS
                 self.write()
+            if in_worker:
+                self._lines.ended()
             return batch
 
         return fetch
@@ -99,9 +103,6 @@ class FetchLog:
         ):
             self._shared.set_pid(own_rank(), os.getpid())
 
-    def _rank_of(self, trainer: int) -> int:
-        return next((slot.rank for slot in self._shared.slots() if slot.pid == trainer), own_rank())
-
     @guarded("writing how long batches took")
     def write(self) -> None:
         """Write what waits. Harmless when repeated."""
@@ -111,24 +112,10 @@ class FetchLog:
                 records.append(self._waiting.popleft())
         if not records:
             return
-        worker = get_worker_info() is not None
-        trainer = os.getppid() if worker else os.getpid()
-        if self._rank is None:
-            self._rank = self._rank_of(trainer)
-        if self._shared.pid_at(self._rank) not in (0, trainer):
-            return  # of a process that is not recorded
+        pid, in_worker = os.getpid(), get_worker_info() is not None
         try:
-            if self._descriptor < 0:
-                folder = os.path.join(self._run_folder, f"rank{self._rank}")
-                os.makedirs(folder, exist_ok=True)
-                path = os.path.join(folder, FILE)
-                self._descriptor = os.open(
-                    path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o644
-                )
-            if os.fstat(self._descriptor).st_size >= _BYTES_AT_MOST:
-                self._patches.restore()
-                return
-            pid = os.getpid()
-            os.write(self._descriptor, b"".join(_RECORD.pack(*record, pid, worker) for record in records))
+            goes_on = self._file.append(b"".join(_RECORD.pack(*record, pid, in_worker) for record in records))
         except OSError:
-            self._patches.restore()  # disk full: the script is not to suffer for it
+            goes_on = False  # disk full: the script is not to suffer for it
+        if not goes_on:
+            self._patches.restore()

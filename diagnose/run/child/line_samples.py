@@ -7,23 +7,19 @@ up to a tenth of a millisecond, and comes so seldom that all of them take less t
 from __future__ import annotations
 
 import _thread
-import sys
-from random import Random
-from time import perf_counter_ns, sleep
+from time import perf_counter_ns
 from types import FrameType
 from typing import Any
 
 from .guard import guarded
+from .looks import seen_now
 from .places import Places, library_path
 
 _INTERVAL_S = 0.006  # and half of what a look waits
-_WAITS_S = 0.008  # at most: longer than Python's lock is ever kept from who waits for it
-_SWITCHES_S = 1e-4
 _LOOKS = 1000  # after so many their distance doubles, so that a long phase has few thousand
 _LINES_AT_MOST = 12  # of one look: the outermost lines, where what only some steps do is called
 _STACKS_AT_MOST = 500  # different ones
 _ENDS_WITHIN_S = 0.1
-_random = Random(0).random  # not the one that the script may have seeded
 
 
 class LineSamples:
@@ -79,19 +75,8 @@ class LineSamples:
 
 
 def stack_now(thread: int, places: Places) -> tuple[Any, ...]:
-    """The user's lines on the stack of another thread; the calling one waits some milliseconds for it.
-
-    Who waits for Python's lock gets it where the other thread gives it up, and in pure Python that is after
-    five milliseconds: each look would fall on a call of torch's that gives it up sooner. So the calling
-    thread sleeps for a time that has nothing to do with the script, and then gets the lock at once.
-    """
-    before_s = sys.getswitchinterval()
-    try:
-        sys.setswitchinterval(_SWITCHES_S)
-        sleep(_random() * _WAITS_S)
-        return user_lines(sys._current_frames().get(thread), places)
-    finally:
-        sys.setswitchinterval(before_s)
+    """The user's lines on the stack of another thread, see `seen_now`."""
+    return seen_now(thread, lambda frame: user_lines(frame, places))
 
 
 def user_lines(frame: FrameType | None, places: Places) -> tuple[Any, ...]:

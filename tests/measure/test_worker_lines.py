@@ -1,0 +1,91 @@
+"""What the workers of a loader are at, by looks at them: steps of 1 ms with a wait of 0.6, by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from diagnose.judge.timelines import measured_case
+from diagnose.measure.measured import FACT_SELECTORS, Measured
+from diagnose.measure.missing import Missing
+from diagnose.measure.worker_lines import COLUMNS, read_worker_lines
+
+LOOKS = """
+50 30 numpy/lib/_function_base_impl.py: median
+40 -1 PIL/Image.py: resize
+10 31
+"""
+
+
+def measured(looks: str = LOOKS, **changes: Any) -> Measured:
+    facts = {"cpu_core_count": 8, "loaders": [{"num_workers": 2, "dataset_length": 100}]}
+    timeline = """
+main  0    1000  step  ProfilerStep#1
+main  0    600   mark  next@12
+main  600  400   op    aten::mm
+"""
+    return measured_case(
+        {"plain_ms": [1, 1], "fetch_ms": [2, 2], "facts": facts, "timeline": timeline, "worker_lines": looks}
+        | changes
+    )
+
+
+def places(of: Measured, selector: str) -> list[tuple[str, int, float]]:
+    found = FACT_SELECTORS[selector].places(of)
+    assert not isinstance(found, Missing)
+    return [(place.file, place.line, pytest.approx(place.ms_per_step)) for place in found]  # type: ignore[misc]
+
+
+def test_workers_that_load_all_the_time_hold_up_the_whole_step() -> None:
+    # Half of a fetch less is half of the step, of which the wait is 0.6.
+    assert places(measured(), "slow_item_line") == [("/job/data.py", 30, 0.5)]
+
+
+def test_no_more_than_the_wait_is_saved() -> None:
+    assert places(measured("70 30 numpy/lib/x.py: median"), "slow_item_line") == [("/job/data.py", 30, 0.6)]
+
+
+def test_workers_that_idle_half_of_their_time_cost_the_wait_alone() -> None:
+    assert places(measured(fetch_ms=[1, 1]), "slow_item_line") == [("/job/data.py", 30, 0.3)]
+
+
+def test_the_loop_has_what_no_line_of_the_data_set_explains() -> None:
+    assert places(measured(), "loading_work") == [
+        ("/job/data.py", 30, 0.3),
+        ("/job/data.py", 31, 0.06),
+        ("/job/train.py", 12, 0.24),
+    ]
+
+
+def test_what_workers_do_is_told_by_line_or_by_what_libraries_do() -> None:
+    told = measured().metric("worker_work")
+    assert told == "/job/data.py:30 (50 %), `PIL: resize` (40 %), /job/data.py:31 (10 %)"
+
+
+def test_few_looks_tell_nothing() -> None:
+    few = measured("29 30 numpy/lib/x.py: median")
+    assert isinstance(few.metric("worker_work"), Missing)
+    assert isinstance(few.metric("slow_item_callee"), Missing)
+
+
+def test_looks_in_plain_steps_count_if_there_are_enough() -> None:
+    of_plain = measured().recording.worker_lines
+    warming = of_plain.assign(line=99, until_ns=of_plain["until_ns"] + 1_000_000_000)
+    both = pd.concat([warming, of_plain])
+    recording = replace(measured().recording, worker_lines=both)
+    assert places(Measured(recording), "slow_item_line")[0][1] == 30
+
+
+def test_half_a_line_of_a_killed_worker_is_dropped(tmp_path: Path) -> None:
+    told = {"pid": 7, "until_ns": 5, "lines": [["/job/data.py", 30, "__getitem__", "numpy: median", 3]]}
+    path = tmp_path / "worker_lines.jsonl"
+    path.write_text(json.dumps(told) + "\n" + json.dumps(told)[:20])
+    assert read_worker_lines(path).to_numpy().tolist() == [
+        [5, "/job/data.py", 30, "__getitem__", "numpy: median", 3]
+    ]
+    assert list(read_worker_lines(tmp_path / "none").columns) == COLUMNS
