@@ -73,13 +73,14 @@ class Recording:
             return np.empty(0, np.int64)
         return np.diff(done_ns(phase)[:: self.ticks_per_step])
 
-    def input_elements(self, phase_name: str) -> np.ndarray:
+    def input_elements(self, phase_name: str, *, of_sequences: bool = False) -> np.ndarray:
         """How many elements the tensors had that models were given in each whole step of a
-        phase; empty where that is not known.
+        phase, or their batches of sequences alone; empty where that is not known.
 
         0 for a step in which no model with parameters was called.
         """
-        told = (self.phase(phase_name) or {}).get("input_elements") or []
+        name = "sequence_elements" if of_sequences else "input_elements"
+        told = (self.phase(phase_name) or {}).get(name) or []
         whole = len(told) // self.ticks_per_step * self.ticks_per_step
         return np.asarray(told[:whole], np.int64).reshape(-1, self.ticks_per_step).sum(axis=1)
 

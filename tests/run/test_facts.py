@@ -206,10 +206,11 @@ def test_elements_of_all_tensors_given_to_a_model_with_parameters() -> None:
         {"mask": one(11), "more": {"a": one(1, 13), "deeper": [one(100)]}},
     )
     calls.forward(frame, (torch.nn.MSELoss(), one(1000), one(1000)), {})
-    assert calls.taken_elements() == 6 + 5 + 11 + 13
-    assert calls.taken_elements() == 0
+    calls.forward(frame, (model, one(4, 20, 2)), {})  # a batch of four sequences
+    assert calls.taken_elements() == (6 + 5 + 11 + 13 + 160, 160)
+    assert calls.taken_elements() == (0, 0)
     facts = calls.forward_facts()
-    assert (facts["shape_count"], facts["sample_count"]) == (1, 2)
+    assert (facts["shape_count"], facts["sample_count"]) == (2, 6)
 
 
 def test_memory_is_read_after_a_step_and_costs_a_hundredth(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from diagnose.run.child.places import Place
+from diagnose.run.child.places import Place, Places
 from diagnose.run.child.sequences import Sequences
 
+HERE = str(Path(__file__).parent)
+PLACES = Places(HERE, HERE)
 LINE, OTHER = Place("/job/train.py", 20, "main"), Place("/job/train.py", 30, "main")
 
 
 def longer(*shapes: tuple[int, ...]) -> list[dict[str, Any]]:
-    sequences = Sequences()
+    sequences = Sequences(PLACES)
     for shape in shapes:
         sequences.call(1, [torch.zeros(shape)], LINE)
     return [
@@ -24,7 +28,7 @@ def longer(*shapes: tuple[int, ...]) -> list[dict[str, Any]]:
 
 
 def padded(*batches: torch.Tensor) -> list[tuple[float, float, float]]:
-    sequences = Sequences()
+    sequences = Sequences(PLACES)
     for batch in batches:
         sequences.call(1, [batch], LINE)
     return [(one["length"], one["longest"], one["filled"]) for one in sequences.facts()["padded"]]
@@ -45,7 +49,7 @@ def test_three_of_five_calls_give_a_sequence_longer_by_one() -> None:
 
 
 def test_a_mask_grows_with_its_ids_and_the_length_may_come_first() -> None:
-    sequences = Sequences()
+    sequences = Sequences(PLACES)
     for length in (4, 5, 6):
         sequences.call(1, [torch.zeros(length, 2), torch.zeros(length, length)], LINE)
     assert [one["count"] for one in sequences.facts()["longer"]] == [2]
@@ -65,7 +69,7 @@ def test_nothing_else_counts(shapes: tuple[tuple[int, ...], ...]) -> None:
 
 
 def test_what_is_trained_on_between_is_another_sequence() -> None:
-    sequences = Sequences()
+    sequences = Sequences(PLACES)
     for length in (4, 5, 6):
         sequences.call(1, [torch.zeros(8, length)], LINE)
         sequences.begin()
@@ -124,8 +128,28 @@ def test_pictures_and_tables_are_no_sequences() -> None:
 
 
 def test_a_few_batches_are_kept() -> None:
-    sequences = Sequences()
+    sequences = Sequences(PLACES)
     for _ in range(20):
         sequences.call(1, [rows_of(5, 10, 4, 8, width=40)], LINE)
     sequences.call(1, [torch.zeros(4, 300_000, dtype=torch.int64)], OTHER)
     assert [one["batches"] for one in sequences.facts()["padded"]] == [8]
+
+
+class Tagger(torch.nn.Module):
+    def __init__(self, sequences: Sequences) -> None:
+        super().__init__()
+        self.sequences = sequences
+
+    def loss(self, batch: torch.Tensor) -> None:
+        self.sequences.call(1, [batch], LINE, sys._getframe())
+
+
+def test_who_calls_the_outermost_model_is_told_as_well() -> None:
+    sequences = Sequences(PLACES)
+    for batch in (rows_of(3, 9, 20, 5, width=20), rows_of(4, 12, 20, 7, width=20)):
+        Tagger(sequences).loss(batch)
+    (padded,) = sequences.facts()["padded"]
+    assert (padded["line"], padded["caller"]["function"]) == (
+        LINE.line,
+        "test_who_calls_the_outermost_model_is_told_as_well",
+    )

@@ -25,6 +25,7 @@ CALL_NS = 10_000
 # of padding between short and long rows: of batches of 64 sorted within windows of 2,048 rows 0.04 to 0.06
 # was left (lengths drawn log-normal, sigma 0.5 to 1.0), of smaller windows more
 MIXED_STILL = 0.1
+DIFFER = 0.03  # of the longer batches of some steps: the numbers of operators are exact
 PACKS = r"^aten::_pack_padded_sequence$"
 PADS_AGAIN = r"^aten::_pad_packed_sequence$"
 SKIPS_PADDING = r"^aten::(_nested_tensor_from_mask|_nested_view_from_\w+)$|varlen"
@@ -70,12 +71,30 @@ def _sequence_filled_share(measured: Measured) -> Value | Missing:
 
 @metric("padding_left", "share", "Share of the time spent on padding that is there without it, too")
 def _padding_left(measured: Measured) -> Value | Missing:
-    """Kernels on large tensors get shorter with them; dispatching does not, unless a GPU hides it."""
+    """Kernels on large tensors get shorter with them; dispatching does not, unless a GPU hides it, or loops
+    over the positions dispatch less.
+    """
     view, whole_ms = measured.timeline, _model_ms(measured)
     if view is None or view.has_device:
         return 0.0
     fixed_ms = measured.timeline_ms(in_rows(view, dispatch_time(view), "forward", "backward"))
+    fixed_ms *= 1 - _operators_by_position(measured)
     return min(1.0, fixed_ms / whole_ms) if whole_ms > 0 else 1.0
+
+
+def _operators_by_position(measured: Measured) -> float:
+    """Share of a step's operators that come once or more for each position of a sequence, as loops over time
+    in Python make them: by how the steps differ in both; 0 where they hardly do.
+    """
+    view = measured.timeline
+    elements = measured.recording.input_elements("timeline", of_sequences=True)
+    if view is None or not len(elements) or not elements.all() or np.ptp(elements) < DIFFER * elements.mean():
+        return 0.0
+    operators = view.operators_in_complete_steps
+    if len(operators) != len(elements):
+        return 0.0
+    more = float(np.polyfit(elements, operators, 1)[0])
+    return float(np.clip(more * elements.mean() / operators.mean(), 0.0, 1.0))
 
 
 @metric("padding_gain_share", "share", "Share of the step saved without padding that all rows share")
@@ -118,13 +137,14 @@ def _ragged_batches(measured: Measured) -> list[FactPlace] | Missing:
 
 def _padding(measured: Measured, padded: dict[str, Any], share: float) -> list[FactPlace]:
     """So large a share of all positions: at the line that makes the loader where one feeds the steps, else
-    where the model is called. Each position is taken to cost the same: attention costs more. What works on
-    packed sequences computes no padding.
+    where a model is called from outside of models. Each position is taken to cost the same: attention costs
+    more. What works on packed sequences computes no padding.
     """
     view, loader = measured.timeline, feeding_loader(measured)
     if view is not None and view.name_matches(SKIPS_PADDING).any():
         return []
-    place = padded if isinstance(loader, Missing) or not loader.get("file") else loader
+    caller = padded.get("caller") or padded
+    place = caller if isinstance(loader, Missing) or not loader.get("file") else loader
     padded_ms = max(0.0, _model_ms(measured) - _on_packed_ms(measured))
     return [FactPlace(place["file"], place["line"], place["function"], 1.0, padded_ms * share)]
 

@@ -47,7 +47,7 @@ class CallCounts(Observer):
         self.autocast = self.anomaly_mode = False
         self.feeding = Feeding()
         self._same_inputs = SameInputs()
-        self._sequences = Sequences()
+        self._sequences = Sequences(places)
         self.graphs = GraphUse(places)
         self.forget()
         self._models: dict[int, tuple[weakref.ref[nn.Module], Place]] = {}
@@ -84,7 +84,7 @@ class CallCounts(Observer):
                 self._elements += sum(tensor.numel() for tensor in given)
             with contextlib.suppress(Exception):  # inference tensors have no version
                 place = self._places.nearest(frame)
-                self._sequences.call(id(module), given, place)
+                self._sequences.call(id(module), given, place, frame)
                 self._same_inputs.call(id(module), given, place)
         watch = self.graphs.watched(module, frame)
         return self._closer_look(module, watch) if self.look_closely and not compiler_in_use() else watch
@@ -128,12 +128,12 @@ class CallCounts(Observer):
         self._same_inputs.begin()
         self._sequences.begin()
 
-    def taken_elements(self) -> int:
+    def taken_elements(self) -> tuple[int, int]:
         """How many elements the tensors had that models with parameters were given since this was last
-        called.
+        called; of these, those of `Sequences.taken_elements`.
         """
         elements, self._elements = self._elements, 0
-        return elements
+        return elements, self._sequences.taken_elements()
 
     def throws_all_graphs_away(self) -> bool:
         """Nothing has gone backward, and nothing is kept that could."""

@@ -29,7 +29,7 @@ class RecordedPhase:
     ) -> None:
         self.name, self.first_tick, self.recording, self.until = name, first_tick, recording, until
         self._facts, self._dropped_ticks, self._cold = facts, dropped_ticks, cold
-        self._input_elements: list[int] = []  # of each tick
+        self._elements: list[tuple[int, int]] = []  # of each tick, see `taken_elements`
 
     def start(self, thread_ends: Callable[[], None]) -> None:
         """See `Recording.start`."""
@@ -45,10 +45,10 @@ class RecordedPhase:
         calls.look_closely = False  # one step is enough
         self._facts.uploads.step_ended()
         calls.feeding.tick()
-        self._input_elements.append(calls.taken_elements())
+        self._elements.append(calls.taken_elements())
         begins = bool(self._dropped_ticks) and number == self.first_tick
         if begins:
-            self._input_elements = []
+            self._elements = []
         return begins
 
     def told(self, tick_ns: Sequence[int]) -> dict[str, Any]:
@@ -57,7 +57,8 @@ class RecordedPhase:
             "name": self.name,
             "first_tick": self.first_tick,
             "tick_ns": tick_ns,
-            "input_elements": self._input_elements,
+            "input_elements": [of_all for of_all, _ in self._elements],
+            "sequence_elements": [of_sequences for _, of_sequences in self._elements],
             "cold": self._cold,
         }
         return told | ({"dropped_ticks": self._dropped_ticks} if self._dropped_ticks else {})

@@ -5,13 +5,14 @@ sequence given again, longer by one.
 from __future__ import annotations
 
 from collections import Counter
+from types import FrameType
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .guard import attempt
-from .places import Place
+from .places import NOWHERE, Place, Places
 
 # Batches are kept until all is recorded, for looking at them is work of its own.
 _BATCHES_AT_MOST, _BYTES_AT_MOST = 8, 1_000_000  # of a model at a line; of a batch
@@ -35,7 +36,8 @@ class _Padding(NamedTuple):
 class Sequences:
     """Sees the tensors that each call of a model is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, places: Places) -> None:
+        self._places = places
         self._last: dict[int, Shapes] = {}  # by model
         self.forget()
 
@@ -45,12 +47,15 @@ class Sequences:
         self._longer: Counter[Place] = Counter()
         self._lengths: Counter[Place] = Counter()  # of the longer ones, summed up
         self._batches: dict[tuple[int, Place], list[Tensor]] = {}  # by model
+        self._callers: dict[tuple[int, Place], Place] = {}  # of the models around it, likewise
+        self._elements = 0  # of batches of sequences, given since they were taken last
 
     def begin(self) -> None:
         """Calls were missed, or weights change: what comes is compared with none before."""
         self._last.clear()
+        self._elements = 0
 
-    def call(self, model: int, tensors: list[Tensor], place: Place) -> None:
+    def call(self, model: int, tensors: list[Tensor], place: Place, frame: FrameType | None = None) -> None:
         """Before a call of the model (its id)."""
         shapes = tuple(tuple(tensor.shape) for tensor in tensors)
         length = _longer_by_one(self._last.get(model, ()), shapes)
@@ -60,14 +65,27 @@ class Sequences:
         self._lengths[place] += length
         sequences = next(filter(_is_batch_of_sequences, tensors), None)
         key = model, place
-        if sequences is not None and (key in self._batches or len(self._batches) < _KEEPERS_AT_MOST):
+        if sequences is None:
+            return
+        self._elements += sequences.numel()
+        if key in self._batches or len(self._batches) < _KEEPERS_AT_MOST:
+            if key not in self._batches:
+                self._callers[key] = _outside_models(frame, self._places)
             kept = self._batches.setdefault(key, [])
             if len(kept) < _BATCHES_AT_MOST:
                 kept.append(sequences)
 
+    def taken_elements(self) -> int:
+        """How many elements batches of sequences had, padding included, of each call the first one, since
+        this was last called.
+        """
+        elements, self._elements = self._elements, 0
+        return elements
+
     def facts(self) -> dict[str, Any]:
         """``longer``: lines whose calls give a model what the call before gave, longer by one, ``length`` on
-        average. ``padded``: lines that give it batches of sequences; all are means over batches.
+        average. ``padded``: lines that give it batches of sequences, and the lines outside of all models that
+        lead there (``caller``); all numbers are means over batches.
         """
         return {
             "longer": [
@@ -81,11 +99,22 @@ class Sequences:
                 if count
             ],
             "padded": [
-                {**place._asdict(), **padded}
-                for (_, place), batches in self._batches.items()
+                {**key[1]._asdict(), "caller": self._callers[key]._asdict(), **padded}
+                for key, batches in self._batches.items()
                 if (padded := attempt("looking for padding", _Batches(batches).padding, None))
             ],
         }
+
+
+def _outside_models(frame: FrameType | None, places: Places) -> Place:
+    """The innermost line of the user's own that is in no method of a model."""
+    while frame is not None:
+        code = frame.f_code
+        itself = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+        if places.user_file(code.co_filename) and not isinstance(itself, nn.Module):
+            return places.nearest(frame)
+        frame = frame.f_back
+    return NOWHERE
 
 
 class _Batches(NamedTuple):
