@@ -51,6 +51,16 @@ def test_a_trial_ends_after_its_steps_and_leaves_what_it_saw(tmp_path: Path) -> 
     assert (tmp_path / "printed.txt").read_text() == ""
 
 
+def test_the_peak_of_memory_is_the_trial_s_own() -> None:
+    """Of a process that a far larger one has started."""
+    asks = "from diagnose.run.child.memory import peak_resident_bytes as peak; print(peak())"
+    large = (
+        f"import subprocess, sys; held = bytearray(1 << 31); subprocess.run([sys.executable, '-c', {asks!r}])"
+    )
+    printed = subprocess.run([sys.executable, "-c", large], capture_output=True, text=True, check=True).stdout
+    assert 20e6 < int(printed) < 1e9
+
+
 def test_a_script_that_ends_first_leaves_what_there_was(tmp_path: Path) -> None:
     left = trial(tmp_path, "quick", steps=7)
     assert left["ended"] == "finished" and len(left["tick_ns"]) == 7

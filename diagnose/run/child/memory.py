@@ -6,6 +6,7 @@ import ctypes
 import math
 import os
 import resource
+import sys
 from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
@@ -107,6 +108,19 @@ def resident_bytes() -> int:
     """Of this process. Raises OSError."""
     with open("/proc/self/statm", "rb") as file:
         return int(file.read().split()[1]) * _PAGE
+
+
+def peak_resident_bytes() -> int:
+    """The most there was of this program. Raises OSError.
+
+    `getrusage` also counts what its process was before it began, a copy of the one that started it.
+    """
+    try:
+        with open("/proc/self/status", encoding="utf-8") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM:"))
+    except (FileNotFoundError, StopIteration):  # not on Linux
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 class _MallocInfo(ctypes.Structure):

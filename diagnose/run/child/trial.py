@@ -6,7 +6,6 @@ No profiler; what each rank leaves is trial.json.
 from __future__ import annotations
 
 import os
-import resource
 import sys
 from dataclasses import dataclass, field
 from time import perf_counter_ns
@@ -25,6 +24,7 @@ from .guard import attempt
 from .identical import SEED, BatchHashes, SeededBatches, seed_everything
 from .interventions import Intervention, build
 from .losses import Losses
+from .memory import peak_resident_bytes
 from .memory_look import MemoryLook
 from .outputs import Outputs
 from .places import Places
@@ -200,7 +200,7 @@ class Trial:
             ],
             "peak_allocated_bytes": accelerator.peaks("allocated_bytes.all.peak"),
             "peak_reserved_bytes": accelerator.peaks("reserved_bytes.all.peak"),
-            "peak_resident_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+            "peak_resident_bytes": peak_resident_bytes(),
         }
 
     def _device_ms(self) -> list[float] | None:
