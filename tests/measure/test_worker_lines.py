@@ -64,7 +64,7 @@ def test_the_loop_has_what_no_line_of_the_data_set_explains() -> None:
 
 def test_what_workers_do_is_told_by_line_or_by_what_libraries_do() -> None:
     told = measured().metric("worker_work")
-    assert told == "/job/data.py:30 (50 %), `PIL: resize` (40 %), /job/data.py:31 (10 %)"
+    assert told == "`/job/data.py:30` (50 %), `PIL: resize` (40 %), `/job/data.py:31` (10 %)"
 
 
 def test_few_looks_tell_nothing() -> None:

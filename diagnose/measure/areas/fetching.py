@@ -83,7 +83,7 @@ def _worker_work(measured: Measured) -> Value | Missing:
         return NO_LOOKS
     sources = Sources(measured.recording)
     what = [
-        f"{sources.shown(file)}:{line}" if file else f"`{short_callee(calls)}`"
+        f"{sources.shown(file)}:{line}" if file else short_callee(calls)
         for file, line, calls in zip(looks["file"], looks["line"], looks["calls"], strict=True)
     ]
     shares = looks["count"].groupby(np.array(what)).sum().sort_values(ascending=False, kind="stable")
@@ -91,7 +91,7 @@ def _worker_work(measured: Measured) -> Value | Missing:
     told = shares[shares >= WORTH_NAMING].head(MOST_NAMED)
     if not len(told):
         return Missing("the workers do many things, and none of them often")
-    return ", ".join(f"{what} ({round(100 * share)} %)" for what, share in told.items())
+    return ", ".join(f"`{what}` ({round(100 * share)} %)" for what, share in told.items())
 
 
 @once
