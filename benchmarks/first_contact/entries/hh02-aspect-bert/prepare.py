@@ -13,7 +13,7 @@ here = os.path.dirname(os.path.abspath(__file__))
 os.chdir(here)
 rng = np.random.RandomState(0)
 words = Counter()
-for name in ('Restaurants_Train', 'Restaurants_Test_Gold'):
+for name in ('Laptops_Train', 'Laptops_Test_Gold'):
     path = 'datasets/semeval14/' + name + '.xml.seg'
     lines = open(path, encoding='utf-8', newline='\n', errors='ignore').readlines()
     graphs = {}
