@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from diagnose.judge.timelines import measured_case
+from diagnose.measure.measured import FACT_SELECTORS
+from diagnose.measure.missing import Missing
 
 STEPS = """
 main  0    1000  step  ProfilerStep#1
@@ -33,3 +35,23 @@ def test_padding_is_told_of_the_line_that_the_steps_call_the_model_at(lines: tup
     padded = [line(number, 30.0 if number == 20 else 10.0) for number in lines]
     facts = {"forward": {"sequences": {"longer": [], "padded": padded}}}
     assert measured_case({"timeline": STEPS, "facts": facts}).metric("sequence_longest") == 30
+
+
+def test_shared_padding_is_told_where_batches_are_made() -> None:
+    facts = {
+        "loaders": [
+            {
+                "num_workers": 0,
+                "file": "/job/train.py",
+                "line": 9,
+                "function": "main",
+                "collated": {"file": "/job/data.py", "line": 44, "function": "__call__"},
+            }
+        ],
+        "forward": {"sequences": {"longer": [], "padded": [line(20, 30.0)]}},
+    }
+    measured = measured_case({"timeline": STEPS, "facts": facts})
+    for selector, number in (("padded_batches", 44), ("ragged_batches", 9)):
+        places = FACT_SELECTORS[selector].places(measured)
+        assert not isinstance(places, Missing)
+        assert [place.line for place in places] == [number]

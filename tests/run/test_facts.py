@@ -144,6 +144,7 @@ def test_a_loader_with_batches_of_a_class_of_its_own(habits: Recorded) -> None:
         "draws_random": False,
         "iterator_end_ms": [],
         "sample_made": None,  # by torch's TensorDataset
+        "collated": {"file": str(SCRIPTS / "habits.py"), "line": 18, "function": "together"},
     }
 
 

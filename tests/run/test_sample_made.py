@@ -1,14 +1,15 @@
-"""Where a data set makes a sample."""
+"""Where a data set makes a sample, and a loader a batch."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 
 import torch
-from torch.utils.data import ConcatDataset, Dataset, IterableDataset, Subset, TensorDataset
+from torch.utils.data import ConcatDataset, Dataset, IterableDataset, Subset, TensorDataset, default_collate
 
-from diagnose.run.child.loaders import _sample_made
+from diagnose.run.child.loaders import _collated, _sample_made
 from diagnose.run.child.places import Places
 
 FOLDER = os.path.dirname(__file__)
@@ -41,3 +42,22 @@ def test_torchs_own_alone_have_no_line_of_the_users() -> None:
     places = Places(FOLDER, FOLDER)
     assert _sample_made(TensorDataset(torch.zeros(4)), places) is None
     assert _sample_made([1, 2, 3], places) is None
+
+
+def together(samples: list[int], fill: int = 0) -> list[int]:
+    return [*samples, fill]
+
+
+class Collate:
+    def __call__(self, samples: list[int]) -> list[int]:
+        return samples
+
+
+def test_a_batch_is_made_by_a_function_a_partial_of_one_or_an_object() -> None:
+    places = Places(FOLDER, FOLDER)
+    line = together.__code__.co_firstlineno
+    for function in (together, partial(together, fill=1)):
+        assert _collated(function, places) == {"file": __file__, "line": line, "function": "together"}
+    found = _collated(Collate(), places)
+    assert found is not None and found["function"] == "__call__"
+    assert _collated(default_collate, places) is None and _collated(len, places) is None

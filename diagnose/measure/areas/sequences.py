@@ -122,7 +122,7 @@ def _padded_batches(measured: Measured) -> list[FactPlace] | Missing:
     padded = _padded(measured)
     if isinstance(padded, Missing):
         return padded
-    return _padding(measured, padded, 1 - padded["longest"] / padded["length"])
+    return _padding(measured, padded, 1 - padded["longest"] / padded["length"], "collated")
 
 
 @fact_selector(
@@ -135,16 +135,16 @@ def _ragged_batches(measured: Measured) -> list[FactPlace] | Missing:
     return _padding(measured, padded, padded["longest"] / padded["length"] - padded["filled"])
 
 
-def _padding(measured: Measured, padded: dict[str, Any], share: float) -> list[FactPlace]:
-    """So large a share of all positions: at the line that makes the loader where one feeds the steps, else
-    where a model is called from outside of models. Each position is taken to cost the same: attention costs
-    more. What works on packed sequences computes no padding.
+def _padding(measured: Measured, padded: dict[str, Any], share: float, made: str = "") -> list[FactPlace]:
+    """So large a share of all positions: at the line that makes the loader where one feeds the steps, or what
+    that says of ``made``; else where a model is called from outside of models. Each position is taken to cost
+    the same: attention costs more. What works on packed sequences computes no padding.
     """
     view, loader = measured.timeline, feeding_loader(measured)
     if view is not None and view.name_matches(SKIPS_PADDING).any():
         return []
     caller = padded.get("caller") or padded
-    place = caller if isinstance(loader, Missing) or not loader.get("file") else loader
+    place = caller if isinstance(loader, Missing) or not loader.get("file") else loader.get(made) or loader
     padded_ms = max(0.0, _model_ms(measured) - _on_packed_ms(measured))
     return [FactPlace(place["file"], place["line"], place["function"], 1.0, padded_ms * share)]
 

@@ -150,6 +150,7 @@ class Loaders:
             "iterator_start_ns": [],
             "iterator_end_ms": [],
             "sample_made": _sample_made(loader.dataset, self._places),
+            "collated": _collated(loader.collate_fn, self._places),
         }
         self._iterated.setdefault(key, {**place._asdict(), **observed, **settings})
         return key
@@ -219,6 +220,15 @@ def _sample_made(dataset: Any, places: Places) -> dict[str, Any] | None:
         inner = [getattr(dataset, "dataset", None), *(getattr(dataset, "datasets", None) or ())]
         dataset = next((one for one in inner if one is not None), None)
     return None
+
+
+def _collated(function: Any, places: Places) -> dict[str, Any] | None:
+    """Where the user's own function, or a method of theirs, makes a batch; None where it is none."""
+    function = getattr(function, "func", function)  # of a partial
+    code = getattr(function if hasattr(function, "__code__") else type(function).__call__, "__code__", None)
+    if code is None or not (file := places.user_file(code.co_filename)):
+        return None
+    return {"file": file, "line": code.co_firstlineno, "function": code.co_name}
 
 
 def _ticks_left(iterator: Any, ticks: int) -> int | None:
