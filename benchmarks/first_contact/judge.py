@@ -27,7 +27,7 @@ REMARK = (
     "0.1.0+759de9f5: the oracles' authors were asked for the faults that one meets most often, neither "
     "hunting for rare ones nor avoiding common ones; those before were asked for kinds that no entry had. "
     "The machine was shared, and single shares are good to some 6 points.\n\n"
-    "0.1.0+e88534d2 to e0e4b352: one round of ten scripts, of which one was given up. hh02's data were changed "
+    "0.1.0+e88534d2 to e0e4b352: one round of ten scripts, one of them given up. hh02's data were changed "
     "by its author while it was met first; that run could not start, and the row is of the next one. gg01's "
     "metric was timed again after the run: 19 % instead of 22."
 )
