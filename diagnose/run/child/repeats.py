@@ -1,21 +1,24 @@
 """Products with rows that are there many times: of `torch.cat([state.expand(…), inputs], -1)` a linear layer
 computes what depends on the state anew for each row, and what depends on the inputs anew in each round of a
-loop in which only the state changes. W·[a; b] is Wa·a + Wb·b: each part can be applied where its rows are
-still few.
+loop in which only the state changes. W·[a; b] is Wa·a + Wb·b, and W·(a - b) is W·a - W·b: each part can be
+applied where its rows are still few. A convolution of one point is such a layer, too: its columns are the
+channels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from torch import Tensor
 
 _PRODUCTS = {"linear", "matmul", "__matmul__", "mm"}  # of a matrix whose rows are meant, and weights
+_CONVOLUTIONS = {"conv1d": 3, "conv2d": 4, "conv3d": 5}  # dimensions of their weights
 _JOINS = {"cat", "concat", "concatenate"}
 _REPEATS = {"repeat", "expand", "expand_as", "repeat_interleave", "tile", "broadcast_to"}
 _REPEATS |= {"__getitem__", "index_select"}  # rows of nodes for each edge between them
 _SAME = {"view", "reshape", "unsqueeze", "squeeze", "transpose", "permute", "flatten", "contiguous"}
+_SUMS = {"add", "sub", "subtract", "__add__", "__sub__", "__radd__", "__rsub__"}
 _ROWS_AT_LEAST = 8
 # of a product's time, above which splitting it is not worth it: adding the parts takes time, too
 _LEFT_AT_MOST = 0.75
@@ -44,7 +47,8 @@ class RepeatedRows:
     """Told of each call of a step, with the numbers of the values that it is given and gives."""
 
     def __init__(self) -> None:
-        self._parts: dict[int, tuple[_Part, ...]] = {}  # of a value, side by side
+        # of a value's columns, which are in that dimension, side by side
+        self._parts: dict[tuple[int, int], tuple[_Part, ...]] = {}
         self._copies: dict[
             int, tuple[int, ...]
         ] = {}  # of a value: those that rows were copied for, it included
@@ -52,13 +56,14 @@ class RepeatedRows:
 
     def product(self, name: str, given: Sequence[Tensor], numbers: Sequence[int]) -> Product | None:
         """None for another call, where most of it is left, or nothing: the whole product is there already."""
-        if name not in _PRODUCTS or len(given) < 2 or given[0].dim() < 2 or given[1].dim() != 2:
+        columns = _columns_multiplied(name, given)
+        if columns is None:
             return None
-        width, rows = given[0].shape[-1], _rows(given[0])
+        width, rows = given[0].shape[columns], _rows(given[0], columns)
         if rows < _ROWS_AT_LEAST:
             return None
         left, column = 0.0, 0
-        for part in self._parts_of(numbers[0], given[0]):
+        for part in self._parts_of(numbers[0], given[0], columns):
             key = (part.number, numbers[1], column)
             if key not in self._multiplied:
                 left += part.width / width * min(1.0, part.rows / rows)
@@ -80,28 +85,90 @@ class RepeatedRows:
         dim: Any,
     ) -> None:
         """A call has given this; ``dim``: of a `cat` the dimension that grows."""
-        if not given or result.dim() < 1 or number in self._parts:
+        if not given or result.dim() < 1 or (number, result.dim() - 1) in self._parts:
             return
-        if name in _JOINS and dim in (-1, result.dim() - 1):
-            parts = (self._parts_of(one, tensor) for one, tensor in zip(numbers, given, strict=True))
-            self._parts[number] = tuple(part for several in parts for part in several)
-            self._copies[number] = (number, *(copy for one in numbers for copy in self._copies.get(one, ())))
-        elif name not in _JOINS and _width(result) == _width(given[0]):
-            if name in _SAME and result.numel() == given[0].numel():
-                self._parts[number] = self._parts_of(numbers[0], given[0])
-                self._copies[number] = self._copies.get(numbers[0], ())
-            elif name in _REPEATS and result.numel() > given[0].numel():
-                self._parts[number] = self._parts_of(numbers[0], given[0])
-                self._copies[number] = (number, *self._copies.get(numbers[0], ()))
+        if name in _JOINS and isinstance(dim, int):
+            self._join(given, numbers, number, dim % result.dim())
+        elif name in _SAME and result.numel() == given[0].numel():
+            for columns, then in _moved(name, given[0], result):
+                self._parts[number, then] = self._parts_of(numbers[0], given[0], columns)
+            self._copies[number] = self._copies.get(numbers[0], ())
+        elif name in _REPEATS and result.numel() > given[0].numel():
+            for columns, then in _kept(given[0], result):
+                self._parts[number, then] = self._parts_of(numbers[0], given[0], columns)
+            self._copies[number] = (number, *self._copies.get(numbers[0], ()))
+        elif name in _SUMS and len(given) == 2:
+            self._add(given, numbers, result, number)
 
-    def _parts_of(self, number: int, tensor: Tensor) -> tuple[_Part, ...]:
-        known = self._parts.get(number)
-        return known if known is not None else (_Part(number, _rows(tensor), _width(tensor)),)
+    def _join(self, given: Sequence[Tensor], numbers: Sequence[int], number: int, columns: int) -> None:
+        parts = (self._parts_of(one, tensor, columns) for one, tensor in zip(numbers, given, strict=True))
+        self._parts[number, columns] = tuple(part for several in parts for part in several)
+        self._copies[number] = (number, *(copy for one in numbers for copy in self._copies.get(one, ())))
+
+    def _add(self, given: Sequence[Tensor], numbers: Sequence[int], result: Tensor, number: int) -> None:
+        """The sum of two values with fewer rows each: both can be multiplied before."""
+        for columns in range(result.dim()):
+            if any(tensor.dim() != result.dim() for tensor in given):
+                return
+            if any(tensor.shape[columns] != result.shape[columns] for tensor in given):
+                continue
+            left, right = (
+                self._parts_of(one, tensor, columns) for one, tensor in zip(numbers, given, strict=True)
+            )
+            fits = [part.width for part in left] == [part.width for part in right]
+            together = [one.rows + other.rows for one, other in zip(left, right, strict=False)]
+            if fits and max(together) < _rows(result, columns):
+                self._parts[number, columns] = tuple(
+                    _Part(number, rows, part.width) for part, rows in zip(left, together, strict=True)
+                )
+                self._copies[number] = (
+                    number,
+                    *(copy for one in numbers for copy in self._copies.get(one, ())),
+                )
+
+    def _parts_of(self, number: int, tensor: Tensor, columns: int) -> tuple[_Part, ...]:
+        known = self._parts.get((number, columns))
+        if known is not None:
+            return known
+        width = tensor.shape[columns] if tensor.dim() else 1
+        return (_Part(number, tensor.numel() // max(1, width), width),)
 
 
-def _width(tensor: Tensor) -> int:
-    return tensor.shape[-1] if tensor.dim() else 1
+def _columns_multiplied(name: str, given: Sequence[Tensor]) -> int | None:
+    """The dimension that the weights sum over; None for another call."""
+    if len(given) < 2 or given[0].dim() < 2:
+        return None
+    inputs, weights = given[0], given[1]
+    if name in _PRODUCTS and weights.dim() == 2:
+        return inputs.dim() - 1
+    of_points = _CONVOLUTIONS.get(name) == weights.dim() == inputs.dim() and set(weights.shape[2:]) == {1}
+    return 1 if of_points and weights.shape[1] == inputs.shape[1] else None
 
 
-def _rows(tensor: Tensor) -> int:
-    return tensor.numel() // max(1, _width(tensor))
+def _moved(name: str, given: Tensor, result: Tensor) -> Iterator[tuple[int, int]]:
+    """Dimensions before and after a call that leaves the numbers what they are."""
+    if result.shape == given.shape and (name == "contiguous" or result.stride() == given.stride()):
+        yield from ((dim, dim) for dim in range(given.dim()))
+    elif result.dim() == given.dim() and sorted(result.shape) == sorted(given.shape):
+        for dim in range(given.dim()):
+            alike = [
+                then
+                for then in range(result.dim())
+                if result.shape[then] == given.shape[dim] and result.stride(then) == given.stride(dim)
+            ]
+            if len(alike) == 1:
+                yield dim, alike[0]
+    elif given.dim() and result.shape[-1] == given.shape[-1]:
+        yield given.dim() - 1, result.dim() - 1
+
+
+def _kept(given: Tensor, result: Tensor) -> Iterator[tuple[int, int]]:
+    """Dimensions before and after a call that repeats others."""
+    if result.dim() == given.dim():
+        yield from ((dim, dim) for dim in range(given.dim()) if 1 < result.shape[dim] == given.shape[dim])
+    elif given.dim() and result.shape[-1] == given.shape[-1]:
+        yield given.dim() - 1, result.dim() - 1
+
+
+def _rows(tensor: Tensor, columns: int) -> int:
+    return tensor.numel() // max(1, tensor.shape[columns])
