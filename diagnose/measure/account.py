@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from diagnose.measure.areas.fetching import lines_of_workers
 from diagnose.measure.areas.user_code import line_times, short_callee
 from diagnose.measure.device_time import DeviceTime
 from diagnose.measure.host_time import HostTime, host_time
 from diagnose.measure.ledger import BUSY_ROWS, Ledger
 from diagnose.measure.measured import Measured
+from diagnose.measure.missing import Missing
 from diagnose.measure.names import MOST_TOLD, Name, Naming, step_ranges
 from diagnose.measure.spenders import UNNAMED, Pieces, Spender, sums
 from diagnose.measure.traced_lines import loading_lines, python_lines
@@ -27,6 +29,7 @@ from diagnose.trace.intervals import subtract, total, union
 LEAST_ROW = 0.05  # of the step: smaller rows have no account
 LEAST_SPENDER = 0.01  # of the step
 MOST_SPENDERS = 5  # of a row
+ALL_THE_TIME = 0.8  # that workers load: as the rules for workers that cannot keep up have it
 _MODEL_ROWS = ("forward", "backward")
 
 
@@ -123,10 +126,14 @@ def _by_line_of_model(measured: Measured, row: str, row_ns: int, least_ns: float
 def _by_data_set(
     measured: Measured, step_count: int, spenders: list[Spender], row_ns: int, least_ns: float
 ) -> list[Spender]:
-    """The wait for batches that are loaded in the main process, by the data set's lines where those were
-    timed; what else the loader does stays with who waits for it.
+    """The wait for batches by the data set's lines: where those were timed in the main process, or by looks
+    at workers that load all the time. What else the loader does stays with who waits for it.
     """
-    lines = [line for line in loading_lines([], measured) if line.share * row_ns >= least_ns]
+    of_workers = lines_of_workers(measured) if measured.number("worker_busy_share") >= ALL_THE_TIME else None
+    known = (
+        loading_lines([], measured) if of_workers is None or isinstance(of_workers, Missing) else of_workers
+    )
+    lines = [line for line in known if line.share * row_ns >= least_ns]
     if not lines or not spenders:
         return spenders
     left = 1 - sum(line.share for line in lines)

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from diagnose.judge.timelines import measured_case
+from diagnose.measure.account import account
 from diagnose.measure.measured import FACT_SELECTORS, Measured
 from diagnose.measure.missing import Missing
 from diagnose.measure.worker_lines import COLUMNS, read_worker_lines
@@ -89,3 +90,16 @@ def test_half_a_line_of_a_killed_worker_is_dropped(tmp_path: Path) -> None:
         [5, "/job/data.py", 30, "__getitem__", "numpy: median", 3]
     ]
     assert list(read_worker_lines(tmp_path / "none").columns) == COLUMNS
+
+
+@pytest.mark.parametrize(
+    ("fetch_ms", "lines"),
+    [(2, [30, 12, 31]), (1, [12])],
+    ids=["workers that load all the time", "half of it"],
+)
+def test_the_wait_is_told_by_the_lines_of_workers_that_cannot_keep_up(
+    fetch_ms: float, lines: list[int]
+) -> None:
+    """A half, a tenth, and the loop with what libraries do for the rest."""
+    rows = {row.row: row for row in account(measured(fetch_ms=[fetch_ms] * 2))}
+    assert [spender.name.line for spender in rows["input_wait"].spenders] == lines

@@ -35,7 +35,7 @@ STORED_ITEM_OP, STACKING_OP = r"^aten::select$", r"^aten::(stack|cat)$"
 def _fetch_lines(measured: Measured) -> list[LineTime] | Missing:
     """The script's lines by their share of the fetch, in workers where there are any."""
     if measured.number("loader_worker_count") > 0:
-        return _lines_of_workers(measured)
+        return lines_of_workers(measured)
     lines = _lines_of_calls(measured)
     return lines if isinstance(lines, Missing) else loading_lines(lines, measured)
 
@@ -62,7 +62,8 @@ def _looks_at_workers(measured: Measured) -> pd.DataFrame:
     return looks[inside] if looks["count"][inside].sum() >= LOOKS_AT_LEAST else looks
 
 
-def _lines_of_workers(measured: Measured) -> list[LineTime] | Missing:
+def lines_of_workers(measured: Measured) -> list[LineTime] | Missing:
+    """The script's lines by their share of the fetches in workers, costliest first."""
     looks = _looks_at_workers(measured)
     whole = float(looks["count"].sum())
     if whole < LOOKS_AT_LEAST:
@@ -184,7 +185,7 @@ def _loading_work(measured: Measured) -> list[FactPlace] | Missing:
 @fact_selector("worker_loading", "loading in workers, on cores which the computing needs")
 def _worker_loading(measured: Measured) -> list[FactPlace] | Missing:
     ms = measured.needed("cores_taken_share") * measured.needed("step_ms")
-    lines = _lines_of_workers(measured)
+    lines = lines_of_workers(measured)
     if not isinstance(lines, Missing) and lines:
         slowest = _slow_item(measured)
         return [line.place(ms / _fetch_share(slowest)) for line in slowest]
