@@ -23,7 +23,7 @@ from diagnose.measure.work import outermost
 
 PICKS = {"aten::index", "aten::index_select"}
 SCALES = {"aten::mul"}
-ADDS = {"aten::index_add_", "aten::index_add", "aten::scatter_add_", "aten::scatter_add"}
+ADDS = r"^aten::(index|scatter)_add_?$"
 ADDED = 3  # place of the rows that are added, among the inputs of all four
 # what may stand between: shapes and zeros
 BETWEEN = re.compile(
@@ -47,15 +47,15 @@ class EdgeSum(NamedTuple):
 @once
 def _edge_sums(view: Selection) -> list[EdgeSum]:
     """Those on a CPU over the same edges in every step, with weights that are not trained."""
-    if view.has_device:
+    adds = view.name_matches(ADDS)
+    if view.has_device or not adds.any():
         return []
     ops = outermost(view, (view.kind == "op") & view.on_training_thread & ~view.host["backward"].to_numpy())
-    names = [str(name) for name in np.asarray(view.name)[ops]]
     learned = _scaled_by_trained(view)
     found = []
-    for at, name in enumerate(names):
-        if name in ADDS and (shapes := _summed(view, int(ops[at]))) is not None:
-            rows = _picked_and_scaled(view, ops, names, at, shapes)
+    for at in np.flatnonzero(adds[ops]).tolist():
+        if (shapes := _summed(view, int(ops[at]))) is not None:
+            rows = _picked_and_scaled(view, ops[max(0, at - FAR) : at], shapes)
             if rows and not learned & set(rows):
                 (nodes, numbers), (edges, _) = shapes
                 found.append(EdgeSum((*rows, int(ops[at])), nodes, edges, numbers))
@@ -74,21 +74,21 @@ def _summed(view: Selection, row: int) -> tuple[tuple[int, int], tuple[int, int]
     return (sums[0], sums[1]), (added[0], added[1])
 
 
-def _picked_and_scaled(
-    view: Selection, ops: Rows, names: list[str], at: int, shapes: tuple[Shape, Shape]
-) -> list[int]:
-    """The rows of what made the addends: empty where that is more than a pick and a scaling."""
+def _picked_and_scaled(view: Selection, before: Rows, shapes: tuple[Shape, Shape]) -> list[int]:
+    """Of the operators before, those that made the addends: none where that is more than a pick and a
+    scaling.
+    """
     _, (edges, numbers) = shapes
     found: list[int] = []
-    for before in range(at - 1, max(-1, at - FAR), -1):
-        given = [shape_of(shape) for shape in input_shapes(view.host["shapes"].array[ops[before]])]
-        if names[before] in PICKS and given and len(given[0]) == 2 and given[0][1] == numbers:
+    for row in before[::-1].tolist():
+        name = str(view.name[row])
+        given = [shape_of(shape) for shape in input_shapes(view.host["shapes"].array[row])]
+        if name in PICKS and given and len(given[0]) == 2 and given[0][1] == numbers:
             picked = len(given) < 3 or not given[2] or given[2] == (edges,)
-            return [int(ops[before]), *found] if picked else []
-        is_scaling = names[before] in SCALES and (edges, numbers) in given and (edges, 1) in given
-        if is_scaling:
-            found.append(int(ops[before]))
-        elif (edges, numbers) in given and not BETWEEN.fullmatch(names[before]):
+            return [row, *found] if picked else []
+        if name in SCALES and (edges, numbers) in given and (edges, 1) in given:
+            found.append(row)
+        elif (edges, numbers) in given and not BETWEEN.fullmatch(name):
             return []
     return []
 
