@@ -9,16 +9,16 @@ from time import sleep
 from types import FrameType
 from typing import TypeVar
 
-_WAITS_S = 0.008  # at most: longer than Python's lock is ever kept from who waits for it
+WAITS_S = 0.008  # at most: longer than Python's lock is ever kept from who waits for it
 _SWITCHES_S = 1e-4
 _random = Random(0).random  # not the one that the script may have seeded
 
 T = TypeVar("T")
 
 
-def seen_now(thread: int, read: Callable[[FrameType | None], T]) -> T:
-    """What ``read`` makes of the frame that another thread is in; the calling one waits some milliseconds
-    for it.
+def seen_now(thread: int, read: Callable[[FrameType | None], T], within_s: float = WAITS_S) -> T:
+    """What ``read`` makes of the frame that another thread is in; the calling one waits for it,
+    ``within_s`` at most, half of that on average.
 
     Who waits for Python's lock gets it where the other thread gives it up, and in pure Python that is after
     five milliseconds: each look would fall on a call of torch's that gives it up sooner. So the calling
@@ -27,7 +27,7 @@ def seen_now(thread: int, read: Callable[[FrameType | None], T]) -> T:
     before_s = sys.getswitchinterval()
     try:
         sys.setswitchinterval(_SWITCHES_S)
-        sleep(_random() * _WAITS_S)
+        sleep(_random() * within_s)
         return read(sys._current_frames().get(thread))
     finally:
         sys.setswitchinterval(before_s)
