@@ -213,8 +213,8 @@ def _sample_made(dataset: Any, places: Places) -> dict[str, Any] | None:
         kind = type(dataset)
         makes = getattr(kind, "__iter__" if isinstance(dataset, IterableDataset) else "__getitem__", None)
         code = getattr(makes, "__code__", None)
-        if code is not None and (file := places.user_file(code.co_filename)):
-            return {"file": file, "line": code.co_firstlineno, "function": code.co_name}
+        if (defined := _defined(code, places)) is not None:
+            return defined
         if not kind.__module__.startswith("torch.utils.data"):
             return None
         inner = [getattr(dataset, "dataset", None), *(getattr(dataset, "datasets", None) or ())]
@@ -226,6 +226,11 @@ def _collated(function: Any, places: Places) -> dict[str, Any] | None:
     """Where the user's own function, or a method of theirs, makes a batch; None where it is none."""
     function = getattr(function, "func", function)  # of a partial
     code = getattr(function if hasattr(function, "__code__") else type(function).__call__, "__code__", None)
+    return _defined(code, places)
+
+
+def _defined(code: CodeType | None, places: Places) -> dict[str, Any] | None:
+    """Where a function of the user's own is defined; None for any other."""
     if code is None or not (file := places.user_file(code.co_filename)):
         return None
     return {"file": file, "line": code.co_firstlineno, "function": code.co_name}

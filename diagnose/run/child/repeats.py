@@ -103,13 +103,13 @@ class RepeatedRows:
     def _join(self, given: Sequence[Tensor], numbers: Sequence[int], number: int, columns: int) -> None:
         parts = (self._parts_of(one, tensor, columns) for one, tensor in zip(numbers, given, strict=True))
         self._parts[number, columns] = tuple(part for several in parts for part in several)
-        self._copies[number] = (number, *(copy for one in numbers for copy in self._copies.get(one, ())))
+        self._copied(numbers, number)
 
     def _add(self, given: Sequence[Tensor], numbers: Sequence[int], result: Tensor, number: int) -> None:
         """The sum of two values with fewer rows each: both can be multiplied before."""
+        if any(tensor.dim() != result.dim() for tensor in given):
+            return
         for columns in range(result.dim()):
-            if any(tensor.dim() != result.dim() for tensor in given):
-                return
             if any(tensor.shape[columns] != result.shape[columns] for tensor in given):
                 continue
             left, right = (
@@ -121,10 +121,10 @@ class RepeatedRows:
                 self._parts[number, columns] = tuple(
                     _Part(number, rows, part.width) for part, rows in zip(left, together, strict=True)
                 )
-                self._copies[number] = (
-                    number,
-                    *(copy for one in numbers for copy in self._copies.get(one, ())),
-                )
+                self._copied(numbers, number)
+
+    def _copied(self, numbers: Sequence[int], number: int) -> None:
+        self._copies[number] = (number, *(copy for one in numbers for copy in self._copies.get(one, ())))
 
     def _parts_of(self, number: int, tensor: Tensor, columns: int) -> tuple[_Part, ...]:
         known = self._parts.get((number, columns))
