@@ -49,7 +49,7 @@ class Garbage:
         self._counts = [0, 0, 0]
         self._total_ns = self._longest_ns = self._began_ns = 0
         self._pauses: list[tuple[int, int]] = []  # begin, ns
-        self._called: dict[Place, list[int]] = {}  # ns of each, by the line that calls
+        self._called: dict[Place, list[int]] = {}  # ns of each, by the line that calls; short ones count too
         self._callback.install()
 
     def stop(self) -> None:
@@ -81,8 +81,8 @@ class Garbage:
             self._longest_ns = max(self._longest_ns, took)
             if took >= _TOLD_NS and len(self._pauses) < _TOLD_AT_MOST:
                 self._pauses.append((self._began_ns, took))
-                if is_full(info) and (place := self._caller()) != NOWHERE:
-                    self._called.setdefault(place, []).append(took)
+            if is_full(info) and (place := self._caller()) != NOWHERE:
+                self._called.setdefault(place, []).append(took)
 
     def _caller(self) -> Place:
         """The script's line whose call collects; a collection may begin by itself in any other."""
