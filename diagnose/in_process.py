@@ -209,6 +209,7 @@ class Recorder:
             device=settings.device,
             script_folder=_own_folder(self._caller),
             cwd=os.getcwd(),
+            wait_s=settings.wait_s,
             watch=settings.watch,
         )
         session = InnerSession(plan, rendezvous.rank)

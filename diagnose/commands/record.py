@@ -32,6 +32,7 @@ RECORDING = {
     "stacks": "--no-stacks",
     "device": "--device",
     "timeout_s": "--timeout",
+    "wait_s": "--wait",
 }
 
 

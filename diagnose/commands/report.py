@@ -89,6 +89,13 @@ def parser() -> Parser:
         metavar="SECONDS",
         help="end the script after this time",
     )
+    add(
+        "--wait",
+        dest="wait_s",
+        type=positive_number(float),
+        metavar="SECONDS",
+        help=f"wait so long for work that comes seldom (default {Settings.wait_s})",
+    )
     add_reading_options(parser)
     add_rules_option(parser)
     add(

@@ -95,7 +95,7 @@ def result_document(
         metrics={name: _metric(measured, name) for name in sorted(METRICS)},
         notes=[
             *_plain_notes(*recording.notes, *_rank_notes(recording)),
-            *unseen_work(recording, sources),
+            *unseen_work(measured, sources),
             *unwatched(recording),
             *_trace_notes(recording),
             *gpu_notes(measured),

@@ -2,25 +2,55 @@
 
 from __future__ import annotations
 
-from diagnose.document.text import count
+import math
+from typing import Any
+
+from diagnose.document.text import count, seconds
+from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording
 from diagnose.measure.sources import Sources
 from diagnose.trace.notes import UNSEEN_WORK, Note
 
 _MOST = 3
+_LONGEST_S = 600  # that anybody waits for one report
+_ENOUGH = 1.3  # of what the last steps suggest: others are slower
+_ROUND_S = 10
 
 
-def unseen_work(recording: Recording, sources: Sources) -> list[Note]:
-    """One for each of the loop's conditions that came true in no plain step."""
-    unseen = [told for told in recording.facts.get("rare_work") or [] if not told["seen"]]
+def unseen_work(measured: Measured, sources: Sources) -> list[Note]:
+    """One for each of the loop's conditions that came true in no plain step, and how to wait for it."""
+    waited_s = _waited_s(measured.recording)
+    unseen = [told for told in measured.recording.facts.get("rare_work") or [] if not told["seen"]]
     return [
         Note(
             UNSEEN_WORK,
             f"What {sources.shown(told['file'])}:{told['line']} does {_when(told['every'])} is in no number "
-            "here, for it came in no step that was timed: record once where it comes sooner.",
+            f"here: {_why(_comes_in_s(told, measured), waited_s)}",
         )
         for told in sorted(unseen, key=lambda told: told["every"] or 0)[:_MOST]
     ]
+
+
+def _comes_in_s(told: dict[str, Any], measured: Measured) -> float:
+    """Seconds from where the plain steps would have ended; nan where nobody knows."""
+    next_in = told.get("next_in")
+    return next_in * measured.number("step_ms") / 1e3 if next_in is not None else math.nan
+
+
+def _why(comes_in_s: float, waited_s: float | None) -> str:
+    if comes_in_s > _LONGEST_S:
+        return f"it comes after {seconds(comes_in_s)} only. Record once where it comes sooner."
+    if waited_s is not None and comes_in_s > waited_s:
+        wait_s = _ROUND_S * math.ceil(_ENOUGH * comes_in_s / _ROUND_S)
+        return f"it comes after about {seconds(comes_in_s)}. `--wait {wait_s}` waits for it."
+    return "it came in no step that was timed. Record once where it comes sooner."
+
+
+def _waited_s(recording: Recording) -> float | None:
+    """The longest that plain steps would have gone on; None where they wait for nothing."""
+    settings = recording.run.get("settings") or {}
+    waits = settings.get("steps") is None and recording.trains_alone and not recording.run.get("in_process")
+    return settings.get("wait_s") if waits else None
 
 
 def _when(every: int | None) -> str:

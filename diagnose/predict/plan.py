@@ -66,9 +66,8 @@ def assess(
         replace(one, group="minor") if one.group and proven_ms.get(one.finding.rule.id, 1.0) <= 0 else one
         for one in assessed
     ]
-    noise_ms = measured.number("noise_ms")
-    plan = _planned([one for one in assessed if one.group == "plan"], prediction, noise_ms, proven_ms)
-    plan = [_as_alternative(row, plan, prediction, noise_ms) for row in plan]
+    plan = _planned([one for one in assessed if one.group == "plan"], prediction, measured, proven_ms)
+    plan = [_as_alternative(row, plan, prediction, measured) for row in plan]
     order = {"plan": 0, "alternative": 1, "minor": 2, "hypothetical": 3, "information": 4, None: 5}
     rest = [one for one in assessed if one.group != "plan"]
     return [
@@ -78,7 +77,7 @@ def assess(
 
 
 def _planned(
-    found: list[Assessed], prediction: Prediction, noise_ms: float, proven_ms: Mapping[str, float]
+    found: list[Assessed], prediction: Prediction, measured: Measured, proven_ms: Mapping[str, float]
 ) -> list[Assessed]:
     """Greedily, what gains most on top of those before it, of equals the easiest. What then gains less than
     the noise, or little of what it gains alone, is minor; what has no ms comes last.
@@ -101,7 +100,7 @@ def _planned(
     while left:
         gains = _gains_ms(left, made, changes, prediction)
         gains.update((rule, saved_ms) for rule, saved_ms in proven_ms.items() if rule in gains)
-        chosen = _next(left, gains, made, changes, prediction, noise_ms)
+        chosen = _next(left, gains, made, changes, prediction, measured)
         rows, before_ms = [], total_ms
         for one in chosen:
             change = changes[one.finding.rule.id]
@@ -113,6 +112,7 @@ def _planned(
             rows.append(replace(one, cumulative_ms=total_ms, change=change))
         alone_ms = sum(_gain_ms(changes[one.finding.rule.id], [], prediction) for one in chosen)
         gained_ms = total_ms - before_ms
+        noise_ms = max(_noise_ms(one.finding, measured) for one in chosen)
         is_worth_it = gained_ms >= max(noise_ms, LITTLE * alone_ms) or any(
             one.finding.rule.id in proven_ms or one.finding.rule.severity for one in chosen
         )
@@ -127,7 +127,7 @@ def _next(
     made: list[Change],
     changes: Mapping[str, Change],
     prediction: Prediction,
-    noise_ms: float,
+    measured: Measured,
 ) -> list[Assessed]:
     """The finding to act on next; all that refine the same if together they gain more:
     without one of two syncs the other waits.
@@ -148,7 +148,9 @@ def _next(
         together_ms = now_ms - prediction.step_ms([*made, *(changes[one.finding.rule.id] for one in family)])
         if (
             len(family) > 1
-            and together_ms > max(most_ms, sum(gains_ms[one.finding.rule.id] for one in family)) + noise_ms
+            and together_ms
+            > max(most_ms, sum(gains_ms[one.finding.rule.id] for one in family))
+            + _noise_ms(best.finding, measured)
         ):
             most_ms, chosen = together_ms, family
     return chosen
@@ -193,12 +195,13 @@ def _effort(assessed: Assessed) -> tuple[bool, int]:
 
 
 def _as_alternative(
-    assessed: Assessed, plan: list[Assessed], prediction: Prediction, noise_ms: float
+    assessed: Assessed, plan: list[Assessed], prediction: Prediction, measured: Measured
 ) -> Assessed:
     """A minor finding that gains more than noise by itself, but nothing after the fix of a plan's
     row about the same row of the ledger: no more than the noise, and less than half of what it gains alone.
     """
     alone_ms = _gain_ms(assessed.change, [], prediction) if assessed.change is not None else 0.0
+    noise_ms = _noise_ms(assessed.finding, measured)
     if assessed.group != "minor" or assessed.change is None or alone_ms < noise_ms:
         return assessed
     for row in plan:
@@ -241,8 +244,18 @@ def _group(
         return scope
     # By its range, not its best guess: one of two syncs gains nothing, both do.
     most = bound if saving is None else max(saving.high_ms, bound or 0.0)
-    below_noise = most is not None and most < measured.number("noise_ms")
+    below_noise = most is not None and most < _noise_ms(finding, measured)
     return "minor" if cause or (below_noise and finding.rule.severity is None) else "plan"
+
+
+def _noise_ms(finding: Finding, measured: Measured) -> float:
+    """What a saving has to exceed: the noise of the step time. Where it is counted in the steps themselves,
+    and is no difference between steps, a noise of more than what makes a saving medium hides none.
+    """
+    noise_ms = measured.number("noise_ms")
+    if finding.rule.saving.scope == "average":
+        return noise_ms
+    return min(noise_ms, MEDIUM_SHARE * measured.number("step_ms"))
 
 
 def _severity(share: float | None, least: Severity | None) -> Severity:

@@ -68,6 +68,7 @@ def launch(
         "folder": str(out),
         "steps": settings.steps,
         "plain_steps": settings.plain_steps,
+        "wait_s": settings.wait_s,
         "stacks": settings.stacks,
         "keep_going": settings.keep_going or settings.watch,
         "watch": settings.watch,

@@ -12,7 +12,8 @@ FEWEST_STEPS = 5  # that a comparison of runs can rest on
 @dataclass(frozen=True)
 class Settings:
     """`steps`: steps of the timeline, the other phases scale with it; `plain_steps`: of the phase without a
-    profiler, instead; `timeout_s`: end the run after that many seconds; `watch`: watch the steps to the
+    profiler, instead; `timeout_s`: end the run after that many seconds; `wait_s`: the longest that plain steps
+    go on until work that the script does seldom has come; `watch`: watch the steps to the
     script's own end, once all is recorded.
     """
 
@@ -22,6 +23,7 @@ class Settings:
     stacks: bool = True
     device: Literal["auto", "cpu", "cuda"] = "auto"
     timeout_s: float | None = None
+    wait_s: float = 30
     watch: bool = False
 
 

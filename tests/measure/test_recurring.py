@@ -278,16 +278,28 @@ def test_one_occasion_and_a_condition_tell_what_a_step_costs_on_average() -> Non
     assert isinstance(other.metric("recurring_evaluations_interval"), Missing)
 
 
-def test_what_came_in_no_step_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("next_in", "settings", "why"),
+    [
+        (5000, {"wait_s": 30}, "it comes after about 50 s. `--wait 70` waits for it."),  # 1.3 × 50 s
+        (2000, {"wait_s": 30}, "it came in no step that was timed. Record once where it comes sooner."),
+        (5000, {"steps": 8, "wait_s": 30}, "it came in no step that was timed. Record once where it comes sooner."),
+        (None, {"wait_s": 30}, "it came in no step that was timed. Record once where it comes sooner."),
+        (10**6, {"wait_s": 30}, "it comes after 3 h only. Record once where it comes sooner."),
+    ],
+)
+def test_what_came_in_no_step_is_told(
+    tmp_path: Path, next_in: int | None, settings: dict[str, object], why: str
+) -> None:
+    """Steps of 10 ms."""
     (tmp_path / "train.py").write_text("x = 1\nif step % every == 0:\n    evaluate()\n")
-    told = {"file": str(tmp_path / "train.py"), "line": 2, "last_line": 3, "every": 5000, "seen": False}
-    recording = Recording(
-        source=tmp_path, timeline=None, run={"cwd": str(tmp_path)}, facts={"rare_work": [told]}
-    )
-    (note,) = unseen_work(recording, Sources(recording))
-    assert note.text.startswith("What train.py:2 does every 5,000 steps is in no number here")
-    recording.facts["rare_work"][0]["seen"] = True
-    assert unseen_work(recording, Sources(recording)) == []
+    told = {"file": str(tmp_path / "train.py"), "line": 2, "last_line": 3, "every": 5000, "next_in": next_in}
+    unseen = looked_at([10.0] * 20, {}, rare_work=[told | {"seen": False}])
+    unseen.recording.run.update(cwd=str(tmp_path), settings=settings)
+    (note,) = unseen_work(unseen, Sources(unseen.recording))
+    assert note.text == f"What train.py:2 does every 5,000 steps is in no number here: {why}"
+    unseen.recording.facts["rare_work"][0]["seen"] = True
+    assert unseen_work(unseen, Sources(unseen.recording)) == []
 
 
 def test_a_run_in_periods_is_not_noisy() -> None:

@@ -133,6 +133,27 @@ def test_what_is_below_the_noise_is_not_in_the_plan() -> None:
     assert order(fired(CURES, 1.1)) == ["cure"]
 
 
+def test_noise_hides_what_is_counted_in_the_steps_up_to_a_medium_saving() -> None:
+    """Steps of 100 ms differ by 14 (2 × 1.2533 × 1.4826 × 6.4 / √3): above 8 ms it hides only differences
+    between steps.
+    """
+    noisy = measured_case(
+        {
+            "timeline": "main 0 100000 step ProfilerStep#1\nmain 0 40000 mark next@12\nmain 40000 40000 op "
+            "aten::mm",
+            "facts": {"cpu_core_count": 8, "loaders": [{"num_workers": 0, "dataset_length": 100}]},
+            "plain_ms": [93.6, 100, 106.4],
+            "fetch_ms": [40, 40, 40],
+        }
+    )
+    assert noisy.number("noise_ms") == pytest.approx(13.7, abs=0.1)
+    assert order(fired(CURES, 9), step=noisy) == ["cure"]
+    assert order(fired(CURES, 7), step=noisy) == []
+    between = replace(CURES, saving=Saving("remove", "average"))
+    assert order(fired(between, 9), step=noisy) == []
+    assert order(fired(between, 15), step=noisy) == ["cure"]
+
+
 def test_what_is_never_right_is_planned_below_the_noise_too_and_severe_without_a_number() -> None:
     certain = replace(CURES, severity="high")
     (row,) = plan(fired(certain, 0.8))

@@ -329,7 +329,7 @@ def lacks(awaited: Awaited, steps: int, *, may_wait: bool = True, is_first: bool
 
 def awaited_by(*coming: list[Coming], texts: list[str] | None = None) -> Awaited:
     said = [] if texts is None else texts
-    awaited = Awaited(cast(RareWork, Told(*coming)), lambda stage: said.append(stage.text))
+    awaited = Awaited(cast(RareWork, Told(*coming)), lambda stage: said.append(stage.text), 15)
     awaited.begin(None)
     return awaited
 

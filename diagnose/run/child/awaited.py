@@ -19,11 +19,12 @@ _LATER = 1.1  # times as many steps, before their length is looked at again: tha
 class Awaited:
     """`begin` with the phase, then `lacks` at each tick at which its budget is used up.
 
-    ``left``: steps that the DataLoader has left at least, None where nobody knows.
+    ``left``: steps that the DataLoader has left at least, None where nobody knows. ``longest_s``: what the
+    source of the loops tells of is waited for so long at most.
     """
 
-    def __init__(self, rare_work: RareWork, announce: Callable[[Stage], None]) -> None:
-        self._rare_work, self._announce = rare_work, announce
+    def __init__(self, rare_work: RareWork, announce: Callable[[Stage], None], longest_s: float) -> None:
+        self._rare_work, self._announce, self._longest_ns = rare_work, announce, longest_s * schedule.SECOND
         self._announced = ""
 
     def begin(self, left: int | None) -> None:
@@ -39,7 +40,7 @@ class Awaited:
         ``is_first``: nothing is recorded yet, so enough steps have to follow.
         """
         steps = len(begins_ns) - 1
-        limit = schedule.RARE_WORK_NS / max(1, pace_ns) if may_wait else 0.0
+        limit = self._longest_ns / max(1, pace_ns) if may_wait else 0.0
         if self._comes_soon(steps, limit, schedule.STEPS_AFTER if is_first else 0, left):
             return self._waits(_RARE)
         step_ns = [end - begin for begin, end in itertools.pairwise(begins_ns)]

@@ -64,6 +64,7 @@ class Phases:
         trials: SettingTrials,
         clock: str,
         budgets: schedule.Round,
+        wait_s: float,
         stacks: bool,
         activities: Activities,
     ) -> None:
@@ -82,7 +83,7 @@ class Phases:
         self._recorded: RecordedPhase | None = None  # that is being recorded
         self._calibrated = self._after_session = self._plain_first = False
         self._looks_early = False
-        self._awaited = Awaited(facts.rare_work, coordinator.announce)
+        self._awaited = Awaited(facts.rare_work, coordinator.announce, wait_s)
         # the tick and the time from which the phase's end is considered
         self._next_tick, self._next_ns = (0, 0)
         self._ticks_recorded = 0

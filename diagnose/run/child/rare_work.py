@@ -108,20 +108,21 @@ class RareWork:
         for condition, first in self._counts.items():
             with contextlib.suppress(Unknown, KeyError):
                 rhythm = _Rhythm(condition, first, frames[condition.code], steps)
-                self._tell(condition, rhythm.every, rhythm.was_seen)
+                self._tell(condition, rhythm.every, rhythm.next_in, was_seen=rhythm.was_seen)
                 if not rhythm.was_seen:
                     coming.append(Coming(rhythm.next_in, epoch.steps_left - rhythm.next_in))
         for number, work in self._between:
-            self._tell(work, epoch.ends[number].every, epoch.ends[number].were_seen)
+            ends = epoch.ends[number]
+            self._tell(work, ends.every, ends.come_in, was_seen=ends.were_seen)
         for number in {number for number, _ in self._between}:
             ends = epoch.ends[number]
             if ends.come_in is not None and not ends.were_seen:
                 coming.append(Coming(ends.come_in, epoch.steps_left - ends.come_in))
         return coming
 
-    def _tell(self, work: _Work, every: int | None, was_seen: bool) -> None:
+    def _tell(self, work: _Work, every: int | None, next_in: float | None, *, was_seen: bool) -> None:
         told = {"file": work.file, "line": work.line, "last_line": work.last_line}
-        self.facts.append(told | {"every": every, "seen": was_seen})
+        self.facts.append(told | {"every": every, "seen": was_seen, "next_in": next_in})
 
     def _conditions(self, outermost: Loop, frame: FrameType) -> Iterator[_Condition]:
         """In the loops around the line that runs, and not of what it runs in itself."""

@@ -39,7 +39,6 @@ _FIRST_LOOK = {"plain": 1, "timeline": 2, "detail": 1}  # of a script on a GPU t
 _TO_SHORT_TIMELINE = 9
 _GROWTH = 6  # times the steps of the round before, as long as the full one is twice that
 _NEVER_NS = 1 << 62
-RARE_WORK_NS = 15 * SECOND  # so long at most is waited for what the source of the loops tells of
 STEPS_AFTER = 64  # enough for all other phases
 _LONG = 3  # times the median step
 # a standard deviation is 1.4826 median ones, a median's error 1.2533 of a mean's; both for normal noise

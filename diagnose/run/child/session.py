@@ -55,6 +55,7 @@ class Plan:
     device: str
     script_folder: str
     cwd: str
+    wait_s: float
     node: int = 0  # which machine of the run this is
     machines: int = 1
     watch: bool = False  # once all is recorded
@@ -225,6 +226,7 @@ class Session:
             ),
             clock=self._clock.kind,
             budgets=budgets(self.plan.steps, self.plan.plain_steps, timed=not self._coordinator.spread),
+            wait_s=self.plan.wait_s,
             stacks=self.plan.stacks,
             activities=self._activities,
         )
