@@ -94,7 +94,7 @@ def parser() -> Parser:
         dest="wait_s",
         type=positive_number(float),
         metavar="SECONDS",
-        help=f"wait so long for work that comes seldom (default {Settings.wait_s})",
+        help=argparse.SUPPRESS,  # for work that comes seldom; the report says when it would help
     )
     add_reading_options(parser)
     add_rules_option(parser)

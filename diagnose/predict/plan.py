@@ -146,12 +146,9 @@ def _next(
     now_ms, most_ms, chosen = prediction.step_ms(made), gains_ms[best.finding.rule.id], [best]
     for family in families.values():
         together_ms = now_ms - prediction.step_ms([*made, *(changes[one.finding.rule.id] for one in family)])
-        if (
-            len(family) > 1
-            and together_ms
-            > max(most_ms, sum(gains_ms[one.finding.rule.id] for one in family))
-            + _noise_ms(best.finding, measured)
-        ):
+        if len(family) > 1 and together_ms > max(
+            most_ms, sum(gains_ms[one.finding.rule.id] for one in family)
+        ) + _noise_ms(best.finding, measured):
             most_ms, chosen = together_ms, family
     return chosen
 

@@ -12,9 +12,9 @@ FEWEST_STEPS = 5  # that a comparison of runs can rest on
 @dataclass(frozen=True)
 class Settings:
     """`steps`: steps of the timeline, the other phases scale with it; `plain_steps`: of the phase without a
-    profiler, instead; `timeout_s`: end the run after that many seconds; `wait_s`: the longest that plain steps
-    go on until work that the script does seldom has come; `watch`: watch the steps to the
-    script's own end, once all is recorded.
+    profiler, instead; `timeout_s`: end the run after that many seconds; `wait_s`: the longest that plain
+    steps go on until work that the script does seldom has come; `watch`: watch the steps to the script's own
+    end, once all is recorded.
     """
 
     steps: int | None = None

@@ -16,7 +16,6 @@ from diagnose.measure.metrics import Measured
 from diagnose.measure.missing import Missing
 from diagnose.measure.periods import mean_of_periods, period_of, spread, whole_periods
 from diagnose.measure.processor import Stretches
-from diagnose.measure.recording import Recording
 from diagnose.measure.recurring import Line, Recurring, is_in_few_steps, seen_share
 from diagnose.measure.sources import Sources
 from diagnose.measure.typical import typical
@@ -283,7 +282,11 @@ def test_one_occasion_and_a_condition_tell_what_a_step_costs_on_average() -> Non
     [
         (5000, {"wait_s": 30}, "it comes after about 50 s. `--wait 70` waits for it."),  # 1.3 × 50 s
         (2000, {"wait_s": 30}, "it came in no step that was timed. Record once where it comes sooner."),
-        (5000, {"steps": 8, "wait_s": 30}, "it came in no step that was timed. Record once where it comes sooner."),
+        (
+            5000,
+            {"steps": 8, "wait_s": 30},
+            "it came in no step that was timed. Record once where it comes sooner.",
+        ),
         (None, {"wait_s": 30}, "it came in no step that was timed. Record once where it comes sooner."),
         (10**6, {"wait_s": 30}, "it comes after 3 h only. Record once where it comes sooner."),
     ],

@@ -16,9 +16,15 @@ _random = Random(0).random  # not the one that the script may have seeded
 T = TypeVar("T")
 
 
-def seen_now(thread: int, read: Callable[[FrameType | None], T], within_s: float = WAITS_S) -> T:
+def seen_now(
+    thread: int,
+    read: Callable[[FrameType | None], T],
+    within_s: float = WAITS_S,
+    wait: Callable[[float], object] = sleep,
+) -> T:
     """What ``read`` makes of the frame that another thread is in; the calling one waits for it,
-    ``within_s`` at most, half of that on average.
+    ``within_s`` at most, half of that on average. ``wait``: for so many seconds, or until there is no more
+    to look at.
 
     Who waits for Python's lock gets it where the other thread gives it up, and in pure Python that is after
     five milliseconds: each look would fall on a call of torch's that gives it up sooner. So the calling
@@ -27,7 +33,7 @@ def seen_now(thread: int, read: Callable[[FrameType | None], T], within_s: float
     before_s = sys.getswitchinterval()
     try:
         sys.setswitchinterval(_SWITCHES_S)
-        sleep(_random() * within_s)
+        wait(_random() * within_s)
         return read(sys._current_frames().get(thread))
     finally:
         sys.setswitchinterval(before_s)

@@ -2,8 +2,8 @@
 beside them.
 
 No profiler is in a worker. A look costs some tenths of a millisecond of pure Python, which hands its lock
-over for it, and next to nothing otherwise; it comes so seldom that all of them take about a hundredth of the
-time (`python -m benchmarks worker-looks`).
+over for it, and next to nothing otherwise; it comes so seldom that all of them take one or two hundredths of
+the time (`python -m benchmarks looks`).
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ class WorkerLines:
             self._thread = 0
 
     def close(self) -> None:
-        """In a forked child, or at the end."""
+        """In a forked child, or at the end. The thread that looks ends."""
+        self._thread = 0
         self._file.close()
 
     @property
