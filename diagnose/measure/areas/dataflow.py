@@ -194,6 +194,11 @@ def _diagonal_covariance(measured: Measured) -> list[FactPlace] | Missing:
     return _parts_of_torch(measured, "diagonal")
 
 
+@fact_selector("weight_penalty", "sums of squares of weights, which are added to the loss")
+def _weight_penalty(measured: Measured) -> list[FactPlace] | Missing:
+    return _where_trained(measured, "penalties")
+
+
 @fact_selector("dense_kernels", "dense convolutions of which each output channel reads one input channel")
 def _dense_kernels(measured: Measured) -> list[FactPlace] | Missing:
     return _parts_of_torch(measured, "depthwise")

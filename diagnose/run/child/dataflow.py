@@ -9,9 +9,9 @@ little is read (`unread`), that is kept and replaced by another before it is rea
 neither read nor trained (`dropped`), products of nearly empty matrices (`sparse`), of sparse matrices kept
 by coordinates (`coordinates`) and of rows that are there many times (`repeated`), solutions with the same
 matrix (`factored`), convolutions that reach beyond what they are given (`beyond`), dense ones of channels by
-themselves (`depthwise`), attention of which a mask leaves few pairs (`masked`), calls by which
-`torch.distributions` checks what it is given (`checks`), and those of normal distributions all of whose
-covariances are 0 (`diagonal`).
+themselves (`depthwise`), penalties on weights (`penalties`), attention of which a mask leaves few pairs
+(`masked`), calls by which `torch.distributions` checks what it is given (`checks`), and those of normal
+distributions all of whose covariances are 0 (`diagonal`).
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from .inspection import compiler_in_use, inside_a_mode
 from .line_sums import LINES_AT_MOST, Mendable, Sum, costliest, listed
 from .masked import left_in_blocks
 from .patching import Patches
+from .penalties import Made
 from .places import Place, Places
 from .seen_step import Group, SeenStep
 from .sparse_trial import is_by_coordinates, left_if_by_rows
@@ -185,6 +186,7 @@ class Dataflow(TorchFunctionMode):
             self._step.rows.made(call.name, call.given, call.numbers, result, number, call.dimension)
             if site is not None:
                 self._step.copies[number] = self._made[-1]
+            self._add_penalty(call, site, result, number)
         name = call.name if site or not results else ""
         self._reads.call(len(self._made) - 1, name, call.numbers, numbered, call.arguments, call.options)
 
@@ -231,6 +233,15 @@ class Dataflow(TorchFunctionMode):
         self._add_to_line(site, ns, ns if call.given[0].requires_grad else 0)
         shape = tuple(call.given[1].shape) if len(call.given) > 1 else ()
         return self._bit(call, call.other_bits, site, shape, ns)
+
+    def _add_penalty(self, call: Call, site: Site | None, result: Tensor, number: int) -> None:
+        squares, given = self._step.squares, call.given
+        belongs = squares.call(call.name, call.arguments, call.options, given, call.numbers, result)
+        if belongs is None:
+            return
+        is_free = site is None or number in call.numbers or _is_view_of(result, given)
+        for made in squares.made(belongs, number, call.numbers, None if is_free else Made(*self._made[-1])):
+            self._step.penalties.setdefault(made.place, Sum()).add(made.ns, made.trained_ns)
 
     def _add_product(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
         step, trained_ns = self._step, ns if result.requires_grad else 0
@@ -355,6 +366,7 @@ class Dataflow(TorchFunctionMode):
             **({"constant": self._of_lines(self._constant())} if self._later else {}),
             **(self._unread() if self._steps and self._looks else {}),
             "checks": listed(step.checks),
+            "penalties": self._of_lines(step.penalties),
             "depthwise": self._of_lines(step.depthwise),
             "diagonal": self._of_lines(step.of_covariance if step.diagonal == {True} else {}),
             "sparse": self._with_left(step.sparse),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from .call_places import Site
 from .factored import Factored
 from .line_sums import Mendable, Sum
+from .penalties import Penalties
 from .places import Place
 from .repeats import RepeatedRows
 
@@ -65,6 +66,8 @@ class SeenStep:
     rows: RepeatedRows = field(default_factory=RepeatedRows)
     # by the number of a value the call that made it: line, ns, and ns if it is trained
     copies: dict[int, tuple[Place, int, int]] = field(default_factory=dict)
+    penalties: dict[Place, Sum] = field(default_factory=dict)  # on weights, in the loss
+    squares: Penalties = field(default_factory=Penalties)
     depthwise: dict[Place, Sum] = field(default_factory=dict)  # convolutions, of channels by themselves
     of_covariance: dict[Place, Sum] = field(default_factory=dict)  # normal distributions with a matrix
     diagonal: set[bool] = field(default_factory=set)  # whether the matrices are

@@ -114,7 +114,8 @@ class Call:
     def __init__(self, values: Values, func: Callable[..., Any], args: Any, kwargs: Any) -> None:
         self.name = getattr(func, "__name__", "")
         self.arguments, self.options = args, kwargs
-        self.in_place = bool(_IN_PLACE.fullmatch(self.name)) or "out" in kwargs
+        self._out = kwargs.get("out")  # torch.norm hands None on
+        self.in_place = bool(_IN_PLACE.fullmatch(self.name)) or self._out is not None
         self.touches_data = func in _DATA
         self.reads_to_host = self.name in _TO_HOST
         self.given = list(tensors_in((args, kwargs)))
@@ -142,7 +143,7 @@ class Call:
 
     def _written_to(self) -> list[torch.Tensor]:
         """With what they are views of."""
-        tensors = list(tensors_in(self.options["out"])) if "out" in self.options else self.given[:1]
+        tensors = self.given[:1] if self._out is None else list(tensors_in(self._out))
         return tensors + [tensor._base for tensor in tensors if tensor._base is not None]
 
     @property
