@@ -305,6 +305,17 @@ def test_what_came_in_no_step_is_told(
     assert unseen_work(unseen, Sources(unseen.recording)) == []
 
 
+def test_what_a_look_has_met_has_come(tmp_path: Path) -> None:
+    told = {"file": "train.py", "line": 30, "last_line": 30, "every": None, "next_in": None, "seen": False}
+    met = looked_at([10.0] * 19 + [40.0], {19: EVALUATE}, rare_work=[told])
+    assert unseen_work(met, Sources(met.recording)) == []
+    short = told | {"line": 31, "last_line": 32}  # comes at the same time
+    met = looked_at([10.0] * 19 + [40.0], {19: EVALUATE}, rare_work=[told, short])
+    assert unseen_work(met, Sources(met.recording)) == []
+    other = looked_at([10.0] * 19 + [40.0], {19: EVALUATE}, rare_work=[short])
+    assert len(unseen_work(other, Sources(other.recording))) == 1
+
+
 def test_a_run_in_periods_is_not_noisy() -> None:
     run = Run.__new__(Run)
     run.__dict__["steps_ms"] = np.array([3.0, 60.0] * 10)

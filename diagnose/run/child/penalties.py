@@ -47,10 +47,8 @@ class Penalties:
         """Which values the result of a call belongs to; None where it has nothing to do with a penalty."""
         if not given or not result.requires_grad:
             return None
-        if all(
-            number in self._weights or _is_weight(tensor)
-            for number, tensor in zip(numbers, given, strict=True)
-        ):
+        pairs = list(zip(numbers, given, strict=True))
+        if all(number in self._weights or _is_weight(tensor) for number, tensor in pairs):
             return self._of_weights(name, arguments, options, numbers, result)
         if len(given) == 1 and numbers[0] in self._squares:
             if name in _SCALES:
@@ -60,9 +58,9 @@ class Penalties:
             return self._sums if _squares(name, arguments, numbers) else None
         if len(given) == 2 and numbers[0] == numbers[1] and numbers[0] in self._norms:
             return self._sums if name in _PRODUCTS else None
-        known = [number in self._sums for number in numbers]
-        alone = all(is_known or _is_start(tensor) for is_known, tensor in zip(known, given, strict=True))
-        return self._sums if name in _ADDS and any(known) and alone else None
+        is_alone = all(number in self._sums or _is_start(tensor) for number, tensor in pairs)
+        is_sum = is_alone and any(number in self._sums for number in numbers)
+        return self._sums if is_sum and name in _ADDS else None
 
     def _of_weights(
         self, name: str, arguments: Any, options: Any, numbers: list[int], result: Tensor
