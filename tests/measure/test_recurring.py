@@ -309,7 +309,7 @@ def test_what_a_look_has_met_has_come(tmp_path: Path) -> None:
     told = {"file": "train.py", "line": 30, "last_line": 30, "every": None, "next_in": None, "seen": False}
     met = looked_at([10.0] * 19 + [40.0], {19: EVALUATE}, rare_work=[told])
     assert unseen_work(met, Sources(met.recording)) == []
-    short = told | {"line": 31, "last_line": 32}  # comes at the same time
+    short = told | {"line": 50, "last_line": 51}  # comes at the same time
     met = looked_at([10.0] * 19 + [40.0], {19: EVALUATE}, rare_work=[told, short])
     assert unseen_work(met, Sources(met.recording)) == []
     other = looked_at([10.0] * 19 + [40.0], {19: EVALUATE}, rare_work=[short])
