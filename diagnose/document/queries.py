@@ -78,6 +78,15 @@ def alternatives(finding: Finding, document: Document) -> list[Finding]:
     return [other for other in in_group(document, "alternative") if other.alternative_to == finding.rule]
 
 
+def ways_instead(finding: Finding, document: Document) -> list[Finding]:
+    """The best alternative at each place: several at one line mostly say the same in other words."""
+    best: dict[tuple[str, int] | None, Finding] = {}
+    for other in alternatives(finding, document):
+        line = place(other)
+        best.setdefault((line.file, line.line) if line else None, other)
+    return list(best.values())
+
+
 def step_ms(document: Document) -> float | None:
     """The typical step: plain where it was measured, else as recorded."""
     steps = document.steps

@@ -13,7 +13,6 @@ from msgspec import Meta, Struct
 from diagnose.document import savings, text
 from diagnose.document.model import Document, Finding
 from diagnose.document.queries import (
-    alternatives,
     automatic,
     is_complete,
     lacking,
@@ -23,6 +22,7 @@ from diagnose.document.queries import (
     planned,
     report_folder,
     run_command,
+    ways_instead,
 )
 from diagnose.document.stored import to_json
 from diagnose.report import account, sentences, throughput, watched
@@ -190,7 +190,7 @@ def _fix(finding: Finding, document: Document, room: _Room, *, told: bool) -> Br
         how=_plain(finding.fix.how, room) if told else "",
         change=[_code(line, room) for line in change[: room.changed]],
         instead=[
-            _plain(sentences.alternative(other, document), room) for other in alternatives(finding, document)
+            _plain(sentences.alternative(other, document), room) for other in ways_instead(finding, document)
         ]
         if told
         else [],

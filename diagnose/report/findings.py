@@ -14,6 +14,7 @@ from diagnose.document.queries import (
     place,
     planned,
     saw_no_step,
+    ways_instead,
     whole_word,
 )
 from diagnose.document.text import code, prose
@@ -55,7 +56,7 @@ def _lines(block: str) -> int:
 def _block(finding: Finding, number: int, document: Document) -> str:
     others = (
         f"Or instead: {prose(sentences.alternative(alternative, document))}."
-        for alternative in alternatives(finding, document)
+        for alternative in ways_instead(finding, document)
     )
     told = [prose(finding.symptom), cost(finding, document), prose(finding.fix.how), *others]
     return "\n\n".join([_heading(finding, f"{number}. "), " ".join(filter(None, told))])

@@ -11,7 +11,6 @@ from diagnose.document import savings, text
 from diagnose.document.model import Document, Finding, FixResult
 from diagnose.document.queries import (
     PYTHON,
-    alternatives,
     is_complete,
     place,
     planned,
@@ -19,6 +18,7 @@ from diagnose.document.queries import (
     run_command,
     saw_no_step,
     shell_line,
+    ways_instead,
 )
 from diagnose.report import account, sentences, throughput, verification, watched
 from diagnose.report.fitting import Block, fitted
@@ -217,7 +217,7 @@ def _fix(number: int, finding: Finding, document: Document, width: int) -> list[
     parts = [_plain(part).replace(" ", _HELD) for part in _worth(finding, document) if part]
     worth = _lines(" · ".join(parts), width, indent=INDENT)
     others = [
-        _plain(f"or {sentences.alternative(other, document)}") for other in alternatives(finding, document)
+        _plain(f"or {sentences.alternative(other, document)}") for other in ways_instead(finding, document)
     ]
     return [
         Block([title.append(f" · {where}" if fits and where else "")]),

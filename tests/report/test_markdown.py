@@ -12,7 +12,7 @@ from diagnose.report import markdown as rendering
 from diagnose.report.page import fragment
 
 from . import documents
-from .documents import HOSTILE_NAMES, Document, change
+from .documents import HOSTILE_NAMES, Document, change, changed
 
 RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 OUR_HTML = re.compile(r"(?:\s|</?(?:details|code)>|<summary><b>[^<>]*</b>: [^<>]*</summary>)*")
@@ -368,6 +368,20 @@ def test_an_alternative_says_what_it_replaces() -> None:
     ]
     assert rows == [["Instead of", "Fix"], ["1", "Make the line cheaper"], ["the plan", "Use float"]]
     assert "Use float" not in folds(report)["Within the noise"]
+
+
+def test_of_several_alternatives_at_one_line_the_best_is_told() -> None:
+    document = documents.sick()
+    for rule, title, line, most in (("a", "Do a", 12, 4.0), ("b", "Do b", 12, 3.0), ("c", "Do c", 20, 2.0)):
+        culprit = documents.culprit(line, "work()", 1.0, 5.0)
+        other = documents.finding(
+            rule, group="alternative", title=title, ms_per_step=5.0, at_most_ms=most, culprits=[culprit]
+        )
+        document.findings.append(changed(other, alternative_to=document.plan[0].rule))
+    report = markdown(document)
+    told = above_the_folds(report)
+    assert "Or instead: do a" in told and "do b" not in told and "Or instead: do c" in told
+    assert "Do b" in folds(report)["Alternatives"]
 
 
 def test_the_empty_document_renders() -> None:
