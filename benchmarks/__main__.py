@@ -31,6 +31,7 @@ BENCHMARKS = {
     "local-attention": "what attention takes in blocks, and what with a mask over all pairs",
     "dot-products": "what dot products take as products of matrices, and what as sums",
     "edge-sums": "what sums over the edges of a graph take edge by edge, and what as a sparse product",
+    "foreach-on-cpu": "what optimizers with foreach take on the CPU, beside the loop over parameters",
     "weight-penalty": "what a penalty on the weights takes in the loss, beside weight decay",
     "looks": "what looking at lines costs the thread that is looked at",
     "integer-products": "what products of integer matrices take, and what of floats",
