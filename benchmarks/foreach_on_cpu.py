@@ -24,7 +24,9 @@ OPTIMIZERS: dict[str, Callable[..., Any]] = {
 }
 
 
-def update(optimizer: Callable[..., Any], tensors: int, numbers: int, *, foreach: bool) -> Callable[[], object]:
+def update(
+    optimizer: Callable[..., Any], tensors: int, numbers: int, *, foreach: bool
+) -> Callable[[], object]:
     parameters = [torch.nn.Parameter(torch.randn(numbers)) for _ in range(tensors)]
     for parameter in parameters:
         parameter.grad = torch.randn(numbers)

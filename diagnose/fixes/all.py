@@ -188,7 +188,7 @@ _ALL = (
     ),
     Fix(
         "optimizer",
-        what="Make torch's optimizers with `fused=True` or `foreach=True`",
+        what="Make torch's optimizers with `fused=True`, `foreach=True` or `foreach=False`",
         child="optimizer:OptimizerArguments",
         arguments=(Argument("foreach"), Argument("fused")),
         needs_arguments=True,

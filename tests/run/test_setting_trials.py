@@ -237,6 +237,33 @@ def stepping(calls: CallCounts, optimizer: torch.optim.Optimizer) -> None:
         HOOKS.step_ended()
 
 
+@pytest.mark.parametrize(("foreach", "tried"), [(True, False), (None, True)])
+def test_where_torch_has_no_fused_update_lists_of_tensors_are_tried_or_the_loop(
+    calls: CallCounts, foreach: bool | None, tried: bool
+) -> None:
+    optimizer = torch.optim.RMSprop(nn.Linear(8, 8).parameters(), foreach=foreach)
+    group = optimizer.param_groups[0]
+    stepping(calls, optimizer)
+    trials, seen = trials_of(calls, may_round=True), []
+    assert trials.begin()
+    over = False
+    while not over:
+        seen.append(group["foreach"])
+        stepping(calls, optimizer)
+        over = trials.step()
+    assert seen[:4] == [foreach, tried, tried, foreach]
+    (facts,) = trials.facts
+    assert (facts["setting"], facts["value"], group["foreach"]) == ("foreach_update", tried, foreach)
+
+
+def test_lists_that_would_take_much_memory_are_not_tried(
+    calls: CallCounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("diagnose.run.child.update_trials._LISTED_BYTES_AT_MOST", 4 * 8 - 1)
+    stepping(calls, torch.optim.RMSprop([torch.zeros(8)]))
+    assert not trials_of(calls, may_round=True).begin()
+
+
 def test_updates_are_fused_in_half_of_the_steps_and_timed_alone(
     calls: CallCounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,7 +271,7 @@ def test_updates_are_fused_in_half_of_the_steps_and_timed_alone(
     group = optimizer.param_groups[0]
     stepping(calls, optimizer)
     now = [0]
-    monkeypatch.setattr("diagnose.run.child.fused_trial.perf_counter_ns", lambda: now[0])
+    monkeypatch.setattr("diagnose.run.child.update_trials.perf_counter_ns", lambda: now[0])
 
     def update(*_: Any) -> None:
         now[0] += 1_000_000 if group["fused"] else 3_000_000
@@ -271,12 +298,12 @@ def test_updates_are_fused_in_half_of_the_steps_and_timed_alone(
 @pytest.mark.parametrize(
     "made",
     [
-        lambda weights: torch.optim.RMSprop(weights),  # torch has none
+        lambda weights: torch.optim.SparseAdam(weights),  # torch has none
         lambda weights: torch.optim.Adam(weights, fused=True),
         lambda weights: torch.optim.Adam(weights, capturable=False, differentiable=True),
         lambda weights: type("Own", (torch.optim.Adam,), {})(weights),  # may read its groups otherwise
     ],
-    ids=["RMSprop", "fused", "differentiable", "subclass"],
+    ids=["SparseAdam", "fused", "differentiable", "subclass"],
 )
 def test_what_cannot_be_fused_is_not_tried(calls: CallCounts, made: Any) -> None:
     optimizer = made([torch.zeros(4)])

@@ -8,7 +8,7 @@ import numpy as np
 
 from diagnose.measure.areas.kernels import on_gpu
 from diagnose.measure.areas.launches import launch_bound
-from diagnose.measure.areas.settings import ONLY_NOISE, tried_share
+from diagnose.measure.areas.settings import NOT_TRIED, ONLY_NOISE, tried_share
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import NO_STEPS, Missing, known
 from diagnose.measure.selection import Selection, selector
@@ -113,10 +113,41 @@ def _optimizer_fusable(measured: Measured) -> Value | Missing:
     "fused_update_left", "share", "Share of the update's time that a fused one leaves, as tried in this run"
 )
 def _fused_update_left(measured: Measured) -> Value | Missing:
-    share = tried_share(measured, "fused_update")
+    return _left(measured, "fused_update")
+
+
+def _left(measured: Measured, setting: str) -> float | Missing:
+    share = tried_share(measured, setting)
     if share is ONLY_NOISE:
         return 1.0
     return share if isinstance(share, Missing) else 1.0 - share
+
+
+@metric(
+    "foreach_update_left",
+    "share",
+    "Share of the update's time that is left with lists of tensors (foreach), or without them where they are "
+    "in use, as tried in this run",
+)
+def _foreach_update_left(measured: Measured) -> Value | Missing:
+    return _left(measured, "foreach_update")
+
+
+@metric(
+    "foreach_update_gain_share",
+    "share",
+    "Share of the step that the other update saves, as tried in this run",
+)
+def _foreach_update_gain_share(measured: Measured) -> Value | Missing:
+    return measured.needed("optimizer_update_share") * (1.0 - measured.needed("foreach_update_left"))
+
+
+@metric("foreach_in_use", "yes/no", "The optimizer updates lists of tensors (foreach)")
+def _foreach_in_use(measured: Measured) -> Value | Missing:
+    for trial in measured.recording.facts.get("setting_trials") or []:
+        if trial["setting"] == "foreach_update":
+            return not trial["value"]
+    return NOT_TRIED
 
 
 @metric(

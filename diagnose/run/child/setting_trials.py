@@ -1,12 +1,13 @@
 """Once everything is recorded: steps in which the script's lines are timed, one whose dataflow is looked at,
 and what a step takes with a setting changed: a few steps as they are and a few with anomaly detection off,
-with another number of threads, with fused updates, without gradients, in turns.
+with another number of threads, with other updates, without gradients, in turns.
 
 No recording tells what such a setting costs: it slows everything a little, or what comes in its place takes
-time as well. Results stay what they are, but for the last digits that another number of threads and fused
+time as well. Results stay what they are, but for the last digits that another number of threads and other
 updates may change; so these are tried only where the script is stopped afterwards. Only what is in use is
 tried: anomaly detection that is on, fewer threads than there are cores (all, where somebody has set them),
-several threads (one), updates that are not fused, graphs that nobody uses.
+several threads (one), updates that are not fused, or lists of tensors where there is no fused one, graphs
+that nobody uses.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from typing import Any, Protocol
 import torch
 
 from . import accelerator
-from .fused_trial import FusedUpdate
 from .guard import attempt, note
 from .machine import usable_cores
 from .models import CallCounts
 from .patching import Patches
 from .schedule import SECOND
 from .tensors import tensors_near
+from .update_trials import ForeachUpdate, FusedUpdate
 
 _PAIRS_AT_LEAST, _PAIRS_AT_MOST = 4, 16
 _ENOUGH_NS = 3 * SECOND // 2  # of one trial with enough pairs
@@ -85,7 +86,12 @@ class SettingTrials:
         self._looks, self._early_looks = looks, early_looks
         self._settings: list[_Setting] = [_AnomalyOff(calls), _NoGradients(calls, place_for)]
         if may_round_otherwise:
-            self._settings += [_AllCores(threads_set), _OneThread(), FusedUpdate(calls.optimizers, place_for)]
+            self._settings += [
+                _AllCores(threads_set),
+                _OneThread(),
+                FusedUpdate(calls.optimizers, place_for),
+                ForeachUpdate(calls.optimizers, place_for),
+            ]
         self._looks_to_come: list[Look] = []
         self._waiting: list[_Setting] = []
         self._trial: _Trial | Look | None = None

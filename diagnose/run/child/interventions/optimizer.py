@@ -39,13 +39,14 @@ class ZeroGrad(Intervention):
 
 
 class OptimizerArguments(ConstructorIntervention):
-    """`fused=True` or `foreach=True` for those of torch's optimizers that can."""
+    """`fused=True`, `foreach=True` or `foreach=False` for those of torch's optimizers that can."""
 
     idle = "No optimizer was made there."
 
-    def __init__(self, sites: Sites, *, fused: bool = False, foreach: bool = False) -> None:
+    def __init__(self, sites: Sites, *, fused: bool = False, foreach: bool | None = None) -> None:
         self._how = "fused" if fused else "foreach"
-        super().__init__(sites, {"fused": True} if fused else {"foreach": True} if foreach else {})
+        listed = {} if foreach is None else {"foreach": foreach}
+        super().__init__(sites, {"fused": True} if fused else listed)
 
     def install(self) -> None:
         for cls in _torch_optimizers():

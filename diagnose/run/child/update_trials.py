@@ -1,4 +1,6 @@
-"""Tries the fused update of optimizers whose parameters lie on the processor."""
+"""Tries other implementations of the update, of optimizers whose parameters lie on the processor: the fused
+one, and where torch has none, lists of tensors (foreach) instead of a loop, or the loop instead of lists.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,21 @@ from .patching import Patches
 _FUSED_ON_CPU = (torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD, torch.optim.Adagrad)
 
 
-class FusedUpdate:
-    """The optimizers that step, with ``fused=True``: another order of the same sums.
+_WITH_LISTS = tuple(
+    getattr(torch.optim, name)
+    for name in ("Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop")
+    if hasattr(torch.optim, name)
+)
+_LISTED_BYTES_AT_MOST = 1 << 30  # lists of tensors are computed beside the parameters
+
+
+class _Update:
+    """The optimizers that step, with another implementation: another order of the same sums.
 
     Its clock counts what updates take, and nothing else of a step: that varies by more than they gain.
     """
 
-    name = "fused_update"
+    name = ""
 
     def __init__(
         self, optimizers: Callable[[], Iterable[Optimizer]], place_for: Callable[[str], tuple[Any, str]]
@@ -30,6 +40,7 @@ class FusedUpdate:
         self._optimizers, self._place_for = optimizers, place_for
         self._groups: list[dict[str, Any]] = []
         self._as_they_are: list[dict[str, Any]] = []
+        self._tried: dict[str, bool] = {}
         self._patches = Patches()
         self._hook: Any = None
         self._ns = 0
@@ -39,27 +50,27 @@ class FusedUpdate:
         return self._ns
 
     def value(self) -> bool | None:
-        """Only with torch of 2.4 and later, which has it for processors."""
-        if accelerator.devices() or not hasattr(torch, "_fused_adagrad_"):
-            return None
-        self._groups = [
+        raise NotImplementedError
+
+    def _groups_of(self, classes: tuple[type[Optimizer], ...]) -> list[dict[str, Any]]:
+        """Those of the optimizers that step; one derived from these may read its groups otherwise."""
+        return [
             group
             for optimizer in self._optimizers()
-            if type(optimizer) in _FUSED_ON_CPU
+            if type(optimizer) in classes
             for group in optimizer.param_groups
-            if _may_be_fused(optimizer, group)
+            if _is_usual(optimizer, group)
         ]
-        return True if self._groups else None
 
     def begin(self) -> None:
-        self._as_they_are = [{name: group[name] for name in ("fused", "foreach")} for group in self._groups]
+        self._as_they_are = [{name: group[name] for name in self._tried} for group in self._groups]
         self._hook = register_optimizer_step_pre_hook(self._update_begins)
         owner, name = self._place_for("step_ended")
         self._patches.replace(owner, name, self._update_ended)
 
     def change(self) -> None:
         for group in self._groups:
-            group.update(fused=True, foreach=False)
+            group.update(self._tried)
 
     def change_back(self) -> None:
         for group, as_it_is in zip(self._groups, self._as_they_are, strict=True):
@@ -83,8 +94,38 @@ class FusedUpdate:
             self._began_ns = None
 
 
-def _may_be_fused(optimizer: Optimizer, group: dict[str, Any]) -> bool:
-    """Whether torch takes this group fused, now as from the beginning: dense numbers, laid out alike."""
+class FusedUpdate(_Update):
+    """With ``fused=True``."""
+
+    name = "fused_update"
+
+    def value(self) -> bool | None:
+        """Only with torch of 2.4 and later, which has it for processors."""
+        if accelerator.devices() or not hasattr(torch, "_fused_adagrad_"):
+            return None
+        self._groups, self._tried = self._groups_of(_FUSED_ON_CPU), {"fused": True, "foreach": False}
+        return True if self._groups else None
+
+
+class ForeachUpdate(_Update):
+    """Where torch has no fused one: with ``foreach=True``, or without it where it is set."""
+
+    name = "foreach_update"
+
+    def value(self) -> bool | None:
+        self._groups = [] if accelerator.devices() else self._groups_of(_WITH_LISTS)
+        in_use = {bool(group["foreach"]) for group in self._groups}
+        bytes_ = sum(parameter.nbytes for group in self._groups for parameter in group["params"])
+        if len(in_use) != 1 or bytes_ > _LISTED_BYTES_AT_MOST:
+            return None
+        self._tried = {"foreach": not in_use.pop()}
+        return self._tried["foreach"]
+
+
+def _is_usual(optimizer: Optimizer, group: dict[str, Any]) -> bool:
+    """Whether torch takes this group in another way, now as from the beginning: dense numbers, laid out
+    alike.
+    """
     if group.get("fused") or group.get("differentiable") or group.get("capturable"):
         return False
     trained = [parameter for parameter in group["params"] if parameter.grad is not None]
