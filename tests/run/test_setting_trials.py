@@ -43,12 +43,17 @@ HOOKS = SimpleNamespace(step_ended=None)  # what the step clock calls when an op
 
 
 def trials_of(
-    calls: CallCounts, owner: Any = nn.Module, *, may_round: bool = False, threads_set: bool = False
+    calls: CallCounts,
+    owner: Any = nn.Module,
+    *,
+    looks: Any = (),
+    may_round: bool = False,
+    threads_set: bool = False,
 ) -> SettingTrials:
     return SettingTrials(
         calls,
         lambda kind: (HOOKS, kind) if kind == "step_ended" else (owner, "__call__"),
-        looks=(),
+        looks=looks,
         threads_set=lambda: threads_set,
         may_round_otherwise=may_round,
     )
@@ -81,6 +86,22 @@ def test_a_context_of_the_scripts_own_leaves_the_mode_as_it_found_it(calls: Call
     trials.end()
     assert inside == [True, False, False, True, True, False]
     assert torch.is_anomaly_enabled is torch._C.is_anomaly_enabled
+
+
+def test_what_the_looks_take_leaves_the_trials_their_time(
+    calls: CallCounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten steps of 400 ms take four of the five seconds, after a look of three."""
+    now = [0]
+    monkeypatch.setattr("diagnose.run.child.setting_trials.perf_counter_ns", lambda: now[0])
+    calls.anomaly_mode = True
+    look = SimpleNamespace(what="looking", begin=lambda: True, step=lambda: True, end=lambda: None)
+    trials = trials_of(calls, looks=(look,))
+    assert trials.begin(400_000_000)
+    now[0] += 3_000_000_000
+    assert not trials.step() and trials.running
+    trials.end()
+    assert [facts["setting"] for facts in trials.facts] == ["anomaly_mode"]
 
 
 def test_threads_are_tried_only_where_results_may_round_otherwise(
@@ -256,12 +277,22 @@ def test_where_torch_has_no_fused_update_lists_of_tensors_are_tried_or_the_loop(
     assert (facts["setting"], facts["value"], group["foreach"]) == ("foreach_update", tried, foreach)
 
 
+def test_lists_are_tried_whatever_the_memory_format(calls: CallCounts) -> None:
+    weight = torch.zeros(2, 3, 4, 4).to(memory_format=torch.channels_last)
+    stepping(calls, optimizer := torch.optim.RMSprop([weight]))
+    assert trials_of(calls, may_round=True).begin()
+    assert not optimizer.param_groups[0]["foreach"]
+
+
 def test_lists_that_would_take_much_memory_are_not_tried(
     calls: CallCounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("diagnose.run.child.update_trials._LISTED_BYTES_AT_MOST", 4 * 8 - 1)
-    stepping(calls, torch.optim.RMSprop([torch.zeros(8)]))
+    stepping(calls, optimizer := torch.optim.RMSprop([torch.zeros(8)]))
     assert not trials_of(calls, may_round=True).begin()
+    monkeypatch.setattr("diagnose.run.child.update_trials._LISTED_BYTES_AT_MOST", 4 * 8)
+    assert trials_of(calls, may_round=True).begin()
+    assert not optimizer.param_groups[0]["foreach"]
 
 
 def test_updates_are_fused_in_half_of_the_steps_and_timed_alone(

@@ -86,11 +86,12 @@ class SettingTrials:
         self._looks, self._early_looks = looks, early_looks
         self._settings: list[_Setting] = [_AnomalyOff(calls), _NoGradients(calls, place_for)]
         if may_round_otherwise:
+            # one thread last: for long steps, which leave no time for it, it is seldom faster
             self._settings += [
                 _AllCores(threads_set),
-                _OneThread(),
                 FusedUpdate(calls.optimizers, place_for),
                 ForeachUpdate(calls.optimizers, place_for),
+                _OneThread(),
             ]
         self._looks_to_come: list[Look] = []
         self._waiting: list[_Setting] = []
@@ -138,7 +139,7 @@ class SettingTrials:
         while self._looks_to_come and self._trial is None:
             look = self._looks_to_come.pop(0)
             if attempt(look.what, look.begin, False):
-                self._trial, self._until_ns = look, perf_counter_ns() + _TOO_LONG_NS
+                self._trial = look
         while self._waiting and self._trial is None:
             setting = self._waiting.pop(0)
             if perf_counter_ns() + 2 * (_PAIRS_AT_LEAST + 1) * self._step_ns > self._until_ns:
@@ -155,6 +156,8 @@ class SettingTrials:
             attempt("putting a setting back", trial.end, None)
         if isinstance(trial, _Trial):
             self.facts.append(trial.facts())
+        elif trial is not None:  # the trials begin after the last look
+            self._until_ns = perf_counter_ns() + _TOO_LONG_NS
 
 
 class _Trial:

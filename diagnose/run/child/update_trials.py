@@ -103,7 +103,8 @@ class FusedUpdate(_Update):
         """Only with torch of 2.4 and later, which has it for processors."""
         if accelerator.devices() or not hasattr(torch, "_fused_adagrad_"):
             return None
-        self._groups, self._tried = self._groups_of(_FUSED_ON_CPU), {"fused": True, "foreach": False}
+        self._groups = list(filter(_is_laid_out_alike, self._groups_of(_FUSED_ON_CPU)))
+        self._tried = {"fused": True, "foreach": False}
         return True if self._groups else None
 
 
@@ -123,14 +124,20 @@ class ForeachUpdate(_Update):
 
 
 def _is_usual(optimizer: Optimizer, group: dict[str, Any]) -> bool:
-    """Whether torch takes this group in another way, now as from the beginning: dense numbers, laid out
-    alike.
-    """
+    """Whether torch takes this group in another way, now as from the beginning: dense numbers."""
     if group.get("fused") or group.get("differentiable") or group.get("capturable"):
         return False
     trained = [parameter for parameter in group["params"] if parameter.grad is not None]
     return bool(trained) and all(
         _is_plain(parameter, optimizer.state.get(parameter, {})) for parameter in trained
+    )
+
+
+def _is_laid_out_alike(group: dict[str, Any]) -> bool:
+    """Parameters and gradients: a fused update goes through their memory."""
+    return all(
+        parameter.grad is None or (parameter.is_contiguous() and parameter.grad.is_contiguous())
+        for parameter in group["params"]
     )
 
 
@@ -140,8 +147,6 @@ def _is_plain(parameter: torch.Tensor, state: dict[str, Any]) -> bool:
     return (
         parameter.device.type == "cpu"
         and parameter.dtype in (torch.float32, torch.float64)
-        and parameter.is_contiguous()
         and gradient.layout == torch.strided
-        and gradient.is_contiguous()
         and (count is None or (isinstance(count, torch.Tensor) and count.dtype == torch.float32))
     )
