@@ -280,7 +280,9 @@ def test_where_torch_has_no_fused_update_lists_of_tensors_are_tried_or_the_loop(
 def test_lists_are_tried_whatever_the_memory_format(calls: CallCounts) -> None:
     weight = torch.zeros(2, 3, 4, 4).to(memory_format=torch.channels_last)
     stepping(calls, optimizer := torch.optim.RMSprop([weight]))
-    assert trials_of(calls, may_round=True).begin()
+    trials = trials_of(calls, may_round=True)
+    assert trials.begin()
+    trials.end()
     assert not optimizer.param_groups[0]["foreach"]
 
 
@@ -291,7 +293,9 @@ def test_lists_that_would_take_much_memory_are_not_tried(
     stepping(calls, optimizer := torch.optim.RMSprop([torch.zeros(8)]))
     assert not trials_of(calls, may_round=True).begin()
     monkeypatch.setattr("diagnose.run.child.update_trials._LISTED_BYTES_AT_MOST", 4 * 8)
-    assert trials_of(calls, may_round=True).begin()
+    trials = trials_of(calls, may_round=True)
+    assert trials.begin()
+    trials.end()
     assert not optimizer.param_groups[0]["foreach"]
 
 
