@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from diagnose.judge.float64_calls import called, calls_to_float64
+from diagnose.judge.float64_calls import called, calls_to_float64, of_much
 from diagnose.measure.areas.input import feeding_loader
 from diagnose.measure.measured import Measured
 from diagnose.measure.missing import Missing
 from diagnose.measure.sources import Sources
 
 FLOAT64 = "float64"  # not a function's name: every call that makes 64-bit floats
+FLOAT64_OF_MUCH = "float64 of much"  # nor this: those that make them of a whole model, or of all that follows
 MODEL = "Model"  # nor this: wherever a model is made that the finding blames for its layout
 MOST = 5  # more calls of one name than that point nowhere
 LARGEST_BYTES = 1_000_000  # a source file beyond that was not written by a person
@@ -37,16 +38,21 @@ def call_sites(name: str, measured: Measured, blamed: Sequence[CallSite]) -> lis
     """
     if made := _made_at(name, measured):
         return made
-    names = _classes(measured, blamed) if name == MODEL else {name}
+    sites = _sites(_classes(measured, blamed) if name == MODEL else {name}, measured)
+    if len(sites) > MOST and name == FLOAT64:
+        sites = _sites({FLOAT64_OF_MUCH}, measured)
+    if len(sites) <= MOST:
+        return sites
+    return sorted(set(sites) & set(blamed))[:MOST]
+
+
+def _sites(names: set[str], measured: Measured) -> list[CallSite]:
     sources = Sources(measured.recording)
-    sites = [
+    return [
         CallSite(file, line)
         for file in sorted(_own_files(measured))
         for line in sorted({line for name in names for line in _lines_of_calls(name, sources.path(file))})
     ]
-    if len(sites) <= MOST:
-        return sites
-    return sorted(set(sites) & set(blamed))[:MOST]
 
 
 def _classes(measured: Measured, calling: Sequence[CallSite]) -> set[str]:
@@ -90,8 +96,9 @@ def _lines_of_calls(name: str, path: Path | None) -> list[int]:
     tree = _parsed(path, name) if path is not None else None
     if tree is None:
         return []
-    if name == FLOAT64:
-        return sorted({call.lineno for call in calls_to_float64(tree)})
+    if name in (FLOAT64, FLOAT64_OF_MUCH):
+        told = calls_to_float64(tree)
+        return sorted({call.lineno for call in told if name == FLOAT64 or of_much(call)})
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return sorted({call.lineno for call in calls if called(call) == name})
 
@@ -101,7 +108,7 @@ def _parsed(path: Path, name: str) -> ast.Module | None:
     if path.stat().st_size > LARGEST_BYTES:
         return None
     source = path.read_bytes()
-    if name != FLOAT64 and name.encode() not in source:
+    if name not in (FLOAT64, FLOAT64_OF_MUCH) and name.encode() not in source:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the user's strings

@@ -28,14 +28,22 @@ def calls_to_float64(tree: ast.AST) -> list[ast.Call]:
     ]
 
 
-def _tells(call: ast.Call) -> bool:
+def of_much(call: ast.Call) -> bool:
+    """Whether it makes all that follows 64 bits wide, or all of a model."""
     name = called(call)
-    if name == "double" and not call.args and isinstance(call.func, ast.Attribute):
-        return True
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
     if name in _DEFAULT:
-        return any(word in (*_DOUBLE, "DoubleTensor") for value in given for word in _names(value))
-    return any(_is_torchs_double(value) for value in given)
+        return any(word in (*_DOUBLE, "DoubleTensor") for value in _given(call) for word in _names(value))
+    return name == "double" and not call.args and isinstance(call.func, ast.Attribute)
+
+
+def _tells(call: ast.Call) -> bool:
+    return of_much(call) or (
+        called(call) not in _DEFAULT and any(_is_torchs_double(value) for value in _given(call))
+    )
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def _is_torchs_double(value: ast.expr) -> bool:

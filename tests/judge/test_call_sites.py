@@ -64,6 +64,13 @@ def test_a_model_that_is_blamed_for_its_layout_is_made_where_its_class_is_called
     assert call_sites("Model", measured, [CallSite("/job/train.py", 6)]) == [CallSite("/job/train.py", 4)]
 
 
+def test_of_many_calls_with_64_bits_those_count_that_make_a_whole_model_of_them(tmp_path: Path) -> None:
+    many = "".join(f"h{number} = torch.rand(3, dtype=torch.float64)\n" for number in range(6))
+    script = measured_script(tmp_path, f"{many}model = Net().double()\n")
+    assert call_sites("float64", script, []) == [CallSite("/job/train.py", 7)]
+    assert call_sites("float64", measured_script(tmp_path, many), []) == []
+
+
 def test_calls_that_make_64_bit_floats(tmp_path: Path) -> None:
     told = "x = torch.from_numpy(a)\nmodel = Net().double()\ny = torch.zeros(3, dtype=torch.float64)\n"
     assert call_sites("float64", measured_script(tmp_path, told), []) == [
