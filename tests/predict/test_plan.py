@@ -14,17 +14,23 @@ from diagnose.predict.plan import Assessed, assess
 from diagnose.predict.prediction import Prediction
 
 RULES = load_rules()
+
+
 # A step of 100 ms: 40 ms of loading in the main process, 40 ms of an operator,
 # 20 ms of Python. The noise is 1 ms.
-STEP = measured_case(
-    {
-        "timeline": "main 0 100000 step ProfilerStep#1\nmain 0 40000 mark next@12\nmain 40000 40000 op "
-        "aten::mm",
-        "facts": {"cpu_core_count": 8, "loaders": [{"num_workers": 0, "dataset_length": 100}]},
-        "plain_ms": [100, 100, 100],
-        "fetch_ms": [40, 40, 40],
-    }
-)
+def step_of(plain_ms: list[float]) -> Measured:
+    return measured_case(
+        {
+            "timeline": "main 0 100000 step ProfilerStep#1\nmain 0 40000 mark next@12\nmain 40000 40000 op "
+            "aten::mm",
+            "facts": {"cpu_core_count": 8, "loaders": [{"num_workers": 0, "dataset_length": 100}]},
+            "plain_ms": plain_ms,
+            "fetch_ms": [40, 40, 40],
+        }
+    )
+
+
+STEP = step_of([100, 100, 100])
 HIDES = RULES["input-wait-no-workers"]
 CURES = replace(
     HIDES,
@@ -137,15 +143,7 @@ def test_noise_hides_what_is_counted_in_the_steps_up_to_a_medium_saving() -> Non
     """Steps of 100 ms differ by 14 (2 × 1.2533 × 1.4826 × 6.4 / √3): above 8 ms it hides only differences
     between steps.
     """
-    noisy = measured_case(
-        {
-            "timeline": "main 0 100000 step ProfilerStep#1\nmain 0 40000 mark next@12\nmain 40000 40000 op "
-            "aten::mm",
-            "facts": {"cpu_core_count": 8, "loaders": [{"num_workers": 0, "dataset_length": 100}]},
-            "plain_ms": [93.6, 100, 106.4],
-            "fetch_ms": [40, 40, 40],
-        }
-    )
+    noisy = step_of([93.6, 100, 106.4])
     assert noisy.number("noise_ms") == pytest.approx(13.7, abs=0.1)
     assert order(fired(CURES, 9), step=noisy) == ["cure"]
     assert order(fired(CURES, 7), step=noisy) == []
