@@ -36,6 +36,12 @@ def place(finding: Finding) -> Culprit | CallSite | None:
     return sites[0] if len(sites) == 1 else None
 
 
+def line_to_change(finding: Finding) -> Culprit | CallSite | None:
+    """The one call whose arguments the fix changes, else the line to look at."""
+    sites = finding.fix.call_sites
+    return sites[0] if len(sites) == 1 else place(finding)
+
+
 def _of_function_ms(finding: Finding, culprit: Culprit) -> float:
     """What the lines take that stand in the same function as this one."""
     return sum(

@@ -11,7 +11,7 @@ from diagnose.document.queries import (
     in_group,
     in_state,
     lacking,
-    place,
+    line_to_change,
     planned,
     saw_no_step,
     ways_instead,
@@ -239,8 +239,8 @@ def not_judged(document: Document, *, collapsible: bool) -> str:
 
 
 def where(finding: Finding) -> str:
-    """`train.py:41` as inline code; a dash if no line is known."""
-    line = place(finding)
+    """Of its fix: `train.py:41` as inline code; a dash if no line is known."""
+    line = line_to_change(finding)
     return code(text.place(line)) if line else text.UNKNOWN
 
 
@@ -257,7 +257,7 @@ def whole(finding: Finding, document: Document, lead: str = "") -> str:
 
 
 def _heading(finding: Finding, lead: str) -> str:
-    at = f" – {where(finding)}" if place(finding) else ""
+    at = f" – {where(finding)}" if line_to_change(finding) else ""
     return f"### {lead}{prose(finding.fix.title)}{at}"
 
 

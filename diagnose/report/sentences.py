@@ -28,9 +28,9 @@ from diagnose.document.queries import (
     is_complete,
     is_whole_trace,
     ledger_ms,
+    line_to_change,
     metric,
     on_one_machine,
-    place,
     python_of,
     recorded_by_us,
     recorded_inside,
@@ -222,7 +222,7 @@ def starting_step(document: Document) -> str:
 
 def alternative(finding: Finding, document: Document) -> str:
     """Another fix for the same time: what, where and what it gains alone."""
-    line, title = place(finding), finding.fix.title
+    line, title = line_to_change(finding), finding.fix.title
     at = f" at `{text.place(line)}`" if line else ""
     return f"{title[:1].lower()}{title[1:]}{at}: {savings.worth(finding, document)}"
 

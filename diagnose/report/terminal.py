@@ -12,7 +12,7 @@ from diagnose.document.model import Document, Finding, FixResult
 from diagnose.document.queries import (
     PYTHON,
     is_complete,
-    place,
+    line_to_change,
     planned,
     python_of,
     run_command,
@@ -206,7 +206,7 @@ def _fix(number: int, finding: Finding, document: Document, width: int) -> list[
     """What to do and where; below it for how much, and how sure that is."""
     from rich.text import Text
 
-    line = place(finding)
+    line = line_to_change(finding)
     where = text.end_of(text.place(line), min(text.LONGEST_NAME, width - INDENT)) if line else ""
     title = Text.assemble(
         f"{number}. ",
