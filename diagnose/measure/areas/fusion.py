@@ -18,6 +18,7 @@ LAYER_OP = (
     r"^aten::(mm|addmm|cudnn_convolution|mkldnn_convolution|native_layer_norm|native_batch_norm|embedding)$"
 )
 # of the values, which many compute between the softmax and the multiplication behind it
+DROPS = r"^aten::(bernoulli_?|native_dropout)$"  # a dropout that is active
 PROJECTION, PROJECTIONS_AT_MOST = r"^aten::(mm|addmm)$", 2
 LINEAR = r"^aten::(linear|mm|addmm)$|\b(Mm|Addmm)Backward0$"
 FUSED_ATTENTION = r"scaled_dot_product|flash_attn|efficient_attention"
@@ -118,9 +119,15 @@ def _attention_time(view: Selection, rows: Rows) -> Intervals:
     attributed=_attention_time,
 )
 def _written_out_attention(view: Selection) -> Rows:
-    """Those of the forward: its lines are the ones to change."""
-    softmaxes = _attentions(view)[0]
-    return softmaxes[~view.host["backward"].to_numpy()[softmaxes]]
+    """Those of the forward: its lines are the ones to change. On a CPU without those that drop scores: torch
+    has no fused kernel for them there (`sdp_utils_cpp.cpp`: `check_for_dropout`).
+    """
+    softmaxes, _, last = _attentions(view)
+    counts = ~view.host["backward"].to_numpy()[softmaxes]
+    if not view.has_device:
+        drawn = view.named(view.name_matches(DROPS) & (view.kind == "op"))
+        counts &= np.searchsorted(drawn, softmaxes) == np.searchsorted(drawn, last)
+    return softmaxes[counts]
 
 
 # ---- chains of pointwise kernels

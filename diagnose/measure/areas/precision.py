@@ -7,6 +7,7 @@ import numpy as np
 from diagnose.measure.areas.convolutions import CONVOLUTION_OP
 from diagnose.measure.areas.kernels import MATMUL_OP, kernels_of, on_gpu
 from diagnose.measure.areas.operators import input_shapes, shape_of
+from diagnose.measure.areas.same_inputs import RANDOM_OP
 from diagnose.measure.kernel_names import (
     CONVOLUTION_KERNEL,
     FLOAT32_INPUTS,
@@ -112,10 +113,11 @@ def _autocast_in_use(measured: Measured) -> Value | Missing:
 
 
 def _float64(view: Selection) -> Rows:
-    """Outermost operators that compute with 64-bit inputs; converting them is what should be done."""
-    return outermost(
-        view, np.asarray(view.kind == "op") & _with_dtypes(view, DOUBLE) & ~view.name_matches(COPY_OP)
-    )
+    """Outermost operators that compute with 64-bit inputs; converting them is what should be done, and
+    drawing random numbers takes as long for 32 bits.
+    """
+    others = view.name_matches(COPY_OP) | view.name_matches(RANDOM_OP)
+    return outermost(view, np.asarray(view.kind == "op") & _with_dtypes(view, DOUBLE) & ~others)
 
 
 @selector(
