@@ -127,6 +127,7 @@ def _in_child(
             "stacks": True,
             "keep_going": True,
             "device": "cpu",
+            "wait_s": 1,
             "watch": True,
         }
         _record_again_at_once()
