@@ -18,6 +18,7 @@ import pytest
 
 from diagnose.report import sentences
 from diagnose.report.html import prose, reference, row_class
+from diagnose.report.markdown import markdown
 from diagnose.report.page import assets, fragment, page
 from diagnose.report.page.picture import packed
 from diagnose.report.page.strip import strip
@@ -167,6 +168,17 @@ def test_what_the_same_time_is_also_seen_as_stands_with_its_cause() -> None:
         "Other rules found the same time Drop the bias (at most 0.050 ms, 0.4 %); Read tensor values" in shown
     )
     assert "Within the noise" not in shown  # it was the only one
+
+
+def test_the_plan_tells_the_call_that_a_fix_changes_and_the_headline_the_line_that_takes_the_time() -> None:
+    document = documents.sick()
+    call = {"file": "data.py", "line": 7, "source": "loader = DataLoader(data)"}
+    change(document.findings[0].fix, call_sites=[call])
+    assert "(train.py:41)" in outline(document).text.partition("What to do")[0]
+    assert '<td data-label="Where" class="place"><code>data.py:7</code>' in fragment(document)
+    told = markdown(document)
+    assert "### 1. Load batches in worker processes – `data.py:7`" in told
+    assert "`data.py:7`" in told.partition("## What to do")[2].partition("## Where")[0]
 
 
 def test_alternatives_are_told_with_what_they_replace() -> None:
