@@ -500,6 +500,15 @@ def test_foreach_optimizers(apply: Apply) -> None:
     assert changing.held == 2
 
 
+def test_optimizers_without_foreach(apply: Apply) -> None:
+    plain = losses(make=torch.optim.RMSprop, foreach=True)
+    changing = apply("optimizer", foreach=False)
+    assert losses(make=torch.optim.RMSprop, foreach=True) == pytest.approx(plain, rel=1e-4)
+    optimizer = torch.optim.RMSprop([nn.Parameter(torch.ones(1))], foreach=True)
+    assert optimizer.param_groups[0]["foreach"] is False
+    assert told(changing) == (2, "")
+
+
 class OnGpu(torch.Tensor):
     """One that says so."""
 
