@@ -27,19 +27,23 @@ def place(finding: Finding) -> Culprit | CallSite | None:
     """The line to look at: the costliest to blame, if it takes a good part of the finding's time or its
     function most of it, else the one call to change; None if there is no such line.
     """
-    first, sites = next(iter(finding.culprits), None), finding.fix.call_sites
+    first = next(iter(finding.culprits), None)
     whole_ms = finding.ms_per_step or 0.0
     if first is not None and (not first.ms_per_step or first.ms_per_step >= GOOD_PART * whole_ms):
         return first
     if first is not None and _of_function_ms(finding, first) >= MOST_OF_IT * whole_ms:
         return first
-    return sites[0] if len(sites) == 1 else None
+    return _one_call(finding)
 
 
 def line_to_change(finding: Finding) -> Culprit | CallSite | None:
     """The one call whose arguments the fix changes, else the line to look at."""
+    return _one_call(finding) or place(finding)
+
+
+def _one_call(finding: Finding) -> CallSite | None:
     sites = finding.fix.call_sites
-    return sites[0] if len(sites) == 1 else place(finding)
+    return sites[0] if len(sites) == 1 else None
 
 
 def _of_function_ms(finding: Finding, culprit: Culprit) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from diagnose.measure.areas.kernels import on_gpu
 from diagnose.measure.areas.launches import launch_bound
-from diagnose.measure.areas.settings import NOT_TRIED, ONLY_NOISE, tried_share
+from diagnose.measure.areas.settings import NOT_TRIED, ONLY_NOISE, trial_of, tried_share
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import NO_STEPS, Missing, known
 from diagnose.measure.selection import Selection, selector
@@ -144,10 +144,8 @@ def _foreach_update_gain_share(measured: Measured) -> Value | Missing:
 
 @metric("foreach_in_use", "yes/no", "The optimizer updates lists of tensors (foreach)")
 def _foreach_in_use(measured: Measured) -> Value | Missing:
-    for trial in measured.recording.facts.get("setting_trials") or []:
-        if trial["setting"] == "foreach_update":
-            return not trial["value"]
-    return NOT_TRIED
+    trial = trial_of(measured, "foreach_update")
+    return NOT_TRIED if trial is None else not trial["value"]
 
 
 @metric(

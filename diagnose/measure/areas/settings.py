@@ -4,6 +4,8 @@ tried a few steps without them (`diagnose.run.child.setting_trials`).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from diagnose.measure.ledger import TORCH_ROWS
@@ -35,22 +37,27 @@ def _framework(measured: Measured) -> Value | Missing:
 
 def tried_share(measured: Measured, setting: str) -> float | Missing:
     """Share of a step that goes with the setting changed; missing where the trial shows only noise."""
-    for trial in measured.recording.facts.get("setting_trials") or []:
-        as_is, changed = np.array(trial["as_is_ms"]), np.array(trial["changed_ms"])
-        if trial["setting"] == setting and min(len(as_is), len(changed)) >= PAIRS_AT_LEAST:
-            gain = float(1 - np.quantile(changed, QUANTILE) / np.quantile(as_is, QUANTILE))
-            return gain if _is_shorter(changed, as_is) and gain > 0 else ONLY_NOISE
-    return NOT_TRIED
+    trial = trial_of(measured, setting)
+    if trial is None or min(len(trial["as_is_ms"]), len(trial["changed_ms"])) < PAIRS_AT_LEAST:
+        return NOT_TRIED
+    as_is, changed = np.array(trial["as_is_ms"]), np.array(trial["changed_ms"])
+    gain = float(1 - np.quantile(changed, QUANTILE) / np.quantile(as_is, QUANTILE))
+    return gain if _is_shorter(changed, as_is) and gain > 0 else ONLY_NOISE
+
+
+def trial_of(measured: Measured, setting: str) -> dict[str, Any] | None:
+    """What the run tried of it (docs/architecture.md, `setting_trials`); None where it did not."""
+    trials = measured.recording.facts.get("setting_trials") or []
+    return next((trial for trial in trials if trial["setting"] == setting), None)
 
 
 def _was_disturbed(measured: Measured, setting: str) -> bool:
     """Whether steps as they are took far longer while it was tried than the plain ones."""
     plain_ms = measured.metric("plain_step_ms")
-    trials = measured.recording.facts.get("setting_trials") or []
-    as_is = next((trial["as_is_ms"] for trial in trials if trial["setting"] == setting), None)
-    if isinstance(plain_ms, Missing) or not as_is:
+    trial = trial_of(measured, setting)
+    if isinstance(plain_ms, Missing) or trial is None or not trial["as_is_ms"]:
         return False
-    return bool(np.quantile(as_is, QUANTILE) > DISTURBED * float(plain_ms))
+    return bool(np.quantile(trial["as_is_ms"], QUANTILE) > DISTURBED * float(plain_ms))
 
 
 def _is_shorter(changed: np.ndarray, as_is: np.ndarray) -> bool:

@@ -77,9 +77,10 @@ class Penalties:
         return self._sums if name in _INNER and len(set(numbers)) == 1 else None
 
     def made(self, belongs: set[int], number: int, numbers: list[int], call: Made | None) -> list[Made]:
-        """A call whose result `call` has told the place of. Those that are known to be of a penalty now.
+        """The calls that are known now to be of a penalty.
 
-        ``call``: None where it is free, as a view is.
+        ``belongs``: what `call` has said of the result, whose ``number`` it is; ``call``: None where it is
+        free, as a view is.
         """
         belongs.add(number)
         calls = [made for given in dict.fromkeys(numbers) for made in self._waiting.pop(given, [])]
