@@ -89,10 +89,10 @@ def alternatives(finding: Finding, document: Document) -> list[Finding]:
 
 
 def ways_instead(finding: Finding, document: Document) -> list[Finding]:
-    """The best alternative at each place: several at one line mostly say the same in other words."""
+    """The best alternative at each line to change: several at one mostly say the same in other words."""
     best: dict[tuple[str, int] | None, Finding] = {}
     for other in alternatives(finding, document):
-        line = place(other)
+        line = line_to_change(other)
         best.setdefault((line.file, line.line) if line else None, other)
     return list(best.values())
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from diagnose.document.queries import line_to_change, place
+from diagnose.document.queries import line_to_change, place, planned, ways_instead
+from diagnose.judge.rules import load_rules
 
 from . import documents
 
@@ -40,3 +41,23 @@ def test_a_fix_is_told_at_the_one_call_that_it_changes() -> None:
         documents.change(finding.fix, call_sites=sites)
         found = line_to_change(finding)
         assert found is not None and found.line == line
+
+
+@pytest.mark.parametrize(("second_call", "told"), [(7, 1), (9, 2)])
+def test_of_alternatives_that_change_one_line_the_best_is_told(second_call: int, told: int) -> None:
+    document = documents.sick()
+    finding = planned(document)[0]
+    others = [replace(finding, rule=f"other-{number}", fix=replace(finding.fix)) for number in (1, 2)]
+    for other, blamed, line in zip(others, (3, 4), (7, second_call), strict=True):
+        other.group, other.alternative_to = "alternative", finding.rule
+        other.culprits = [replace(finding.culprits[0], line=blamed)]
+        documents.change(other.fix, call_sites=[{"file": "a.py", "line": line, "source": "Adam(weights)"}])
+    document.findings += others
+    assert [other.rule for other in ways_instead(finding, document)] == ["other-1", "other-2"][:told]
+
+
+def test_where_samples_are_to_be_cheaper_the_line_is_theirs() -> None:
+    """The loader's call is not what the fix changes."""
+    rules = load_rules()
+    for name in ("input-wait-no-core", "input-wait-workers-busy", "workers-take-cores", "slow-item-line"):
+        assert not rules[name].fix.call
