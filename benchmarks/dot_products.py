@@ -8,15 +8,13 @@ numbers), on the CPU: `torch.bmm(a[:, None], b[:, :, None])` and `(a * b).sum(-1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from benchmarks.two_ways import Case, compare
-
-Product = Callable[[Tensor, Tensor], Tensor]
+from benchmarks.two_ways import Case, alone, compare, trained
 
 SIZES = [(256, 64), (4_096, 16), (4_096, 64), (4_096, 256), (32_768, 16), (32_768, 64)]
 
@@ -27,15 +25,6 @@ def as_matrices(left: Tensor, right: Tensor) -> Tensor:
 
 def as_sum(left: Tensor, right: Tensor) -> Tensor:
     return (left * right).sum(-1)
-
-
-def trained(product: Product, left: Tensor, right: Tensor) -> None:
-    product(left, right).sum().backward()
-
-
-def alone(product: Product, left: Tensor, right: Tensor) -> None:
-    with torch.no_grad():
-        product(left, right)
 
 
 def cases() -> Iterator[Case]:

@@ -6,12 +6,25 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from benchmarks.options import parser
 from benchmarks.shortest import shortest_ms
 from benchmarks.tables import table
 
 THREADS, TIMINGS = (1, 2), 12
+
+Product = Callable[[Tensor, Tensor], Tensor]
+
+
+def trained(product: Product, left: Tensor, right: Tensor) -> None:
+    """With its backward."""
+    product(left, right).sum().backward()
+
+
+def alone(product: Product, left: Tensor, right: Tensor) -> None:
+    with torch.no_grad():
+        product(left, right)
 
 
 class Case(NamedTuple):

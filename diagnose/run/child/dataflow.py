@@ -7,11 +7,11 @@ one line makes again and again though none needs the result of another (`at_once
 earlier one has computed (`again`), or for what is the same in each step (`constant`), calls of whose result
 little is read (`unread`), that is kept and replaced by another before it is read (`replaced`), or that is
 neither read nor trained (`dropped`), products of nearly empty matrices (`sparse`), of sparse matrices kept
-by coordinates (`coordinates`) and of rows that are there many times (`repeated`), solutions with the same
-matrix (`factored`), convolutions that reach beyond what they are given (`beyond`), dense ones of channels by
-themselves (`depthwise`), penalties on weights (`penalties`), attention of which a mask leaves few pairs
-(`masked`), calls by which `torch.distributions` checks what it is given (`checks`), and those of normal
-distributions all of whose covariances are 0 (`diagonal`).
+by coordinates (`coordinates`), of rows that are there many times (`repeated`) and of batches of matrices that
+are (`matrices`), solutions with the same matrix (`factored`), convolutions that reach beyond what they are
+given (`beyond`), dense ones of channels by themselves (`depthwise`), attention of which a mask leaves few
+pairs (`masked`), penalties on weights (`penalties`), calls by which `torch.distributions` checks what it is
+given (`checks`), and those of normal distributions all of whose covariances are 0 (`diagonal`).
 """
 
 from __future__ import annotations
@@ -32,17 +32,15 @@ from .clock import ENGINE
 from .guard import attempt, guarded
 from .inspection import compiler_in_use, inside_a_mode
 from .line_sums import LINES_AT_MOST, Mendable, Sum, costliest, listed
-from .masked import left_in_blocks
 from .patching import Patches
 from .penalties import Made
 from .places import Place, Places
+from .products import WAYS, Products
 from .seen_step import Group, SeenStep
-from .sparse_trial import is_by_coordinates, left_if_by_rows
-from .taps import left_without_padding
 from .tensors import tensors_in
 from .unread import Reads
 from .values import Call, Values
-from .zeros import is_depthwise, is_root_of_diagonal, left_if_sparse
+from .zeros import is_root_of_diagonal
 
 _CALLS_AT_MOST = 50_000
 _GROUPS_AT_MOST = 4_000
@@ -125,6 +123,7 @@ class Dataflow(TorchFunctionMode):
         self._bits: dict[tuple[tuple[int, ...], int], list[int]] = {}  # of groups, by path and segment
         self._calls = self._group_count = self._segment = self._steps = 0
         self._step = self._first = SeenStep()
+        self._products = Products()  # of the first step
         self._later = []
         self._written: set[int] = set()  # values (by number) that were written to
         self._first_calls = None
@@ -173,7 +172,8 @@ class Dataflow(TorchFunctionMode):
         bits = call.bits
         if site is not None:
             self._add(call, site, results[0], ns)
-            self._add_product(call, site.place, results[0], ns)
+            if self._first_calls is None:
+                self._products.add(call, site.place, results[0], ns)
             bits |= self._bit(call, call.bits, site, tuple(results[0].shape), ns)
             self._made.append((site.place, ns, ns if results[0].requires_grad else 0))
         elif call.name == "__setitem__" and call.given:
@@ -183,9 +183,7 @@ class Dataflow(TorchFunctionMode):
         numbered = [(self._values.of(tensor).number, tensor) for tensor in results]
         if self._first_calls is None and numbered:
             number, result = numbered[0]
-            self._step.rows.made(call.name, call.given, call.numbers, result, number, call.dimension)
-            if site is not None:
-                self._step.copies[number] = self._made[-1]
+            self._products.made(call, result, number, self._made[-1] if site is not None else None)
             self._add_penalty(call, site, result, number)
         name = call.name if site or not results else ""
         self._reads.call(len(self._made) - 1, name, call.numbers, numbered, call.arguments, call.options)
@@ -242,40 +240,6 @@ class Dataflow(TorchFunctionMode):
         is_free = site is None or number in call.numbers or _is_view_of(result, given)
         for made in squares.made(belongs, number, call.numbers, None if is_free else Made(*self._made[-1])):
             self._step.penalties.setdefault(made.place, Sum()).add(made.ns, made.trained_ns)
-
-    def _add_product(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
-        step, trained_ns = self._step, ns if result.requires_grad else 0
-        left = left_if_sparse(call.name, call.given)
-        if left is not None:
-            step.sparse.add(place, ns, trained_ns, left)
-        if is_by_coordinates(call.name, call.given):
-            left = self._left_by_rows(call, place, ns, is_trained=result.requires_grad)
-            if left is not None:
-                step.coordinates.add(place, ns, trained_ns, left)
-        product = step.rows.product(call.name, call.given, call.numbers)
-        if product is not None:
-            step.repeated.add(place, ns, trained_ns, product.left)
-            for copy in product.copies:
-                if copy in step.copies:
-                    step.repeated.add(*step.copies.pop(copy), product.copies_left)
-        left = step.factors.left(call.name, call.given, call.numbers)
-        if left is not None:  # a backward has the factors of its forward
-            step.factored.add(place, ns, 0, left)
-        left = left_without_padding(call.name, call.arguments, call.options)
-        if left is not None:
-            step.beyond.add(place, ns, trained_ns, left)
-        left = left_in_blocks(call.name, call.arguments, call.options)
-        if left is not None:
-            step.masked.add(place, ns, trained_ns, left)
-        if is_depthwise(call.name, call.given):
-            step.depthwise.setdefault(place, Sum()).add(ns, trained_ns)
-
-    def _left_by_rows(self, call: Call, place: Place, ns: int, *, is_trained: bool) -> float | None:
-        """The first of a line's products is tried, in the first step."""
-        tried = self._step.coordinates
-        if place in tried.sums:
-            return tried.left_ns[place] / max(tried.sums[place].ns, 1)
-        return left_if_by_rows(call.given, ns, is_trained=is_trained) if self._first_calls is None else None
 
     def _bit(self, call: Call, needs: int, site: Site, shape: tuple[int, ...], ns: int) -> int:
         """The bit of the group that the call belongs to: of those at the same instructions that depend on as
@@ -367,14 +331,9 @@ class Dataflow(TorchFunctionMode):
             **(self._unread() if self._steps and self._looks else {}),
             "checks": listed(step.checks),
             "penalties": self._of_lines(step.penalties),
-            "depthwise": self._of_lines(step.depthwise),
+            "depthwise": self._of_lines(self._products.depthwise),
+            **{way: self._with_left(self._products.ways[way]) for way in WAYS},
             "diagonal": self._of_lines(step.of_covariance if step.diagonal == {True} else {}),
-            "sparse": self._with_left(step.sparse),
-            "coordinates": self._with_left(step.coordinates),
-            "repeated": self._with_left(step.repeated),
-            "beyond": self._with_left(step.beyond),
-            "factored": self._with_left(step.factored),
-            "masked": self._with_left(step.masked),
         }
 
     def _again(self) -> tuple[dict[Place, Sum], dict[Place, Sum]]:

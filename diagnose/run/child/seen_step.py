@@ -6,11 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from .call_places import Site
-from .factored import Factored
-from .line_sums import Mendable, Sum
+from .line_sums import Sum
 from .penalties import Penalties
 from .places import Place
-from .repeats import RepeatedRows
 
 ROUNDS_AT_LEAST = 8  # of a loop
 
@@ -56,19 +54,8 @@ class SeenStep:
     # by line and number of the value, what two steps before and earlier was asked for too
     constant: dict[tuple[Place, int], Sum] = field(default_factory=dict)
     checks: dict[Place, Sum] = field(default_factory=dict)
-    sparse: Mendable = field(default_factory=Mendable)  # products of nearly empty matrices
-    coordinates: Mendable = field(default_factory=Mendable)  # of sparse matrices kept by coordinates
-    repeated: Mendable = field(default_factory=Mendable)  # of rows that are there many times
-    beyond: Mendable = field(default_factory=Mendable)  # convolutions with taps on padding alone
-    factored: Mendable = field(default_factory=Mendable)  # solutions with a matrix that was factorized
-    masked: Mendable = field(default_factory=Mendable)  # attention of which a mask leaves few pairs
-    factors: Factored = field(default_factory=Factored)
-    rows: RepeatedRows = field(default_factory=RepeatedRows)
-    # by the number of a value the call that made it: line, ns, and ns if it is trained
-    copies: dict[int, tuple[Place, int, int]] = field(default_factory=dict)
     penalties: dict[Place, Sum] = field(default_factory=dict)  # on weights, in the loss
     squares: Penalties = field(default_factory=Penalties)
-    depthwise: dict[Place, Sum] = field(default_factory=dict)  # convolutions, of channels by themselves
     of_covariance: dict[Place, Sum] = field(default_factory=dict)  # normal distributions with a matrix
     diagonal: set[bool] = field(default_factory=set)  # whether the matrices are
     groups: dict[tuple[tuple[int, ...], int, int], Group] = field(default_factory=dict)
