@@ -29,6 +29,7 @@ BENCHMARKS = {
     "diagonal-covariance": "what a diagonal matrix of covariances takes, beside independent normals",
     "call-costs": "what a call on a small tensor takes whatever its size",
     "local-attention": "what attention takes in blocks, and what with a mask over all pairs",
+    "patch-convolutions": "what convolutions take that are products of patches, and what as products",
     "repeated-matrices": "what products of batches take that copy matrices, and what by einsum",
     "dot-products": "what dot products take as products of matrices, and what as sums",
     "edge-sums": "what sums over the edges of a graph take edge by edge, and what as a sparse product",

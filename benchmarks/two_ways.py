@@ -14,17 +14,15 @@ from benchmarks.tables import table
 
 THREADS, TIMINGS = (1, 2), 12
 
-Product = Callable[[Tensor, Tensor], Tensor]
 
-
-def trained(product: Product, left: Tensor, right: Tensor) -> None:
+def trained(way: Callable[..., Tensor], *given: Tensor) -> None:
     """With its backward."""
-    product(left, right).sum().backward()
+    way(*given).sum().backward()
 
 
-def alone(product: Product, left: Tensor, right: Tensor) -> None:
+def alone(way: Callable[..., Tensor], *given: Tensor) -> None:
     with torch.no_grad():
-        product(left, right)
+        way(*given)
 
 
 class Case(NamedTuple):

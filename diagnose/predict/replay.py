@@ -28,9 +28,9 @@ class Edit:
     """What a change does to the recorded work: host work inside ``host`` (ns, of the thread ``lane``) takes
     ``host_ratio`` of its time, the device rows ``events`` take ``event_ratio`` (one, or one each) of theirs,
     the calls ``unblocked`` (host rows) no longer wait, and the device rows ``held`` are held up by an idle
-    device for ``held_ratio`` of the time. ``lines``: of the script, whose work is meant where no recording
-    says which it is, and so is taken in proportion from all inside ``host``; ``inner_lines``: those that run
-    while they do.
+    device for ``held_ratio`` of the time. ``lines``: of the script, whose work is meant, if that is known;
+    ``inner_lines``: those that run while they do. ``in_proportion``: no recording says which work that is,
+    and so it is taken from all inside ``host``.
     """
 
     host: Intervals = field(default_factory=lambda: NO_INTERVALS)
@@ -38,6 +38,7 @@ class Edit:
     host_ratio: float = 0.0
     lines: frozenset[Line] = frozenset()
     inner_lines: frozenset[Line] = frozenset()
+    in_proportion: bool = False
     events: Rows = field(default_factory=lambda: NO_ROWS)
     event_ratio: np.ndarray | float = 0.0
     unblocked: Rows = field(default_factory=lambda: NO_ROWS)
@@ -167,9 +168,8 @@ class Replay:
 
 
 def _clock(paces: Sequence[Pace], edits: Sequence[Edit]) -> Callable[[np.ndarray], np.ndarray]:
-    """From recorded to edited time: inside the intervals time runs at their ratio, inside several of the
-    edits' at the smallest, for they may mean the same work. Those of other lines mean another: there ratios
-    multiply.
+    """From recorded to edited time: inside the intervals time runs at the ratio of the paces and of the edits
+    (`_together`).
     """
     paced, hosts = [union(intervals) for intervals, _ in paces], [union(edit.host) for edit in edits]
     borders = distinct(NO_INTERVALS, *paced, *hosts)
@@ -178,17 +178,10 @@ def _clock(paces: Sequence[Pace], edits: Sequence[Edit]) -> Callable[[np.ndarray
     plain = np.ones(len(borders) + 1)  # before each border, and behind the last
     for (_, ratio), intervals in zip(paces, paced, strict=True):
         plain[np.append(False, lies_in(borders, intervals))] *= ratio
-    edited, spread = np.ones(len(plain)), np.ones(len(plain))
-    for numbers in _of_the_same_lines(edits):
-        smallest = np.ones(len(plain))
-        for number in numbers:
-            inside = np.append(False, lies_in(borders, hosts[number]))
-            smallest[inside] = np.minimum(smallest[inside], edits[number].host_ratio)
-        if edits[numbers[0]].lines:
-            spread *= smallest
-        else:
-            edited = smallest
-    edited = np.minimum(edited, spread)
+    ratios = np.ones((len(edits), len(plain)))
+    for number, (edit, host) in enumerate(zip(edits, hosts, strict=True)):
+        ratios[number, np.append(False, lies_in(borders, host))] = edit.host_ratio
+    edited = _together(edits, ratios)
     pace = plain * edited
     at_border = np.concatenate(([0.0], np.cumsum(pace[1:-1] * np.diff(borders))))
 
@@ -200,19 +193,40 @@ def _clock(paces: Sequence[Pace], edits: Sequence[Edit]) -> Callable[[np.ndarray
     return clock
 
 
-def _of_the_same_lines(edits: Sequence[Edit]) -> list[list[int]]:
-    """The numbers of the edits that mean the same lines, or of which one's run inside the other's, directly
-    or over others; all without lines are of one.
+def _together(edits: Sequence[Edit], ratios: np.ndarray) -> np.ndarray:
+    """What all edits leave of each piece of time. ``ratios``: what each leaves of it. What edits in
+    proportion save adds up if they mean different lines, and to what is saved elsewhere; at least half is
+    left of what would be if each worked on what the others leave. Of what may be the same work the smallest
+    ratio holds.
     """
+    spread = [number for number, edit in enumerate(edits) if edit.in_proportion]
+    known = [number for number in range(len(edits)) if number not in spread]
+    beside = [
+        number
+        for number in known
+        if edits[number].lines and not any(_mean_the_same(edits[number], edits[other]) for other in spread)
+    ]
+    groups = [group for group in (beside, *_of_the_same_lines(edits, spread)) if group]
+    left = np.array([ratios[group].min(axis=0) for group in groups]).reshape(-1, ratios.shape[1])
+    at_least = left.prod(axis=0) / (2 if len(groups) > 1 else 1)
+    together = np.maximum(1 - (1 - left).sum(axis=0), at_least)
+    return np.vstack([together, ratios[[number for number in known if number not in beside]]]).min(axis=0)
+
+
+def _of_the_same_lines(edits: Sequence[Edit], numbers: Sequence[int]) -> list[list[int]]:
+    """The numbers of the edits that mean the same lines."""
     groups: list[list[int]] = []
-    for number, edit in enumerate(edits):
-        joined = [group for group in groups if any(_mean_the_same(edit, edits[other]) for other in group)]
+    for number in numbers:
+        joined = [
+            group for group in groups if any(_mean_the_same(edits[number], edits[other]) for other in group)
+        ]
         groups = [group for group in groups if group not in joined]
         groups.append(sorted([number, *(other for group in joined for other in group)]))
     return groups
 
 
 def _mean_the_same(edit: Edit, other: Edit) -> bool:
+    """The same lines, or one's run inside the other's, directly or over others; unknown ones may."""
     if not edit.lines or not other.lines:
-        return not edit.lines and not other.lines
+        return True
     return bool(edit.lines & (other.lines | other.inner_lines) or edit.inner_lines & other.lines)

@@ -124,19 +124,28 @@ def change_of(finding: Finding, prediction: Prediction, outcome: Outcome = "gues
         return Change(workers=workers, outcome=outcome) if workers else None
     if saving.edit == "inline":
         return Change(workers=0, outcome=outcome)
-    selector = SELECTORS.get(rule.selector)
+    edits = _edits(finding, prediction, outcome)
+    lines = _lines_of(finding)
+    inner_lines = lines_inside(measured, lines)
+    return Change(tuple(replace(edit, lines=lines, inner_lines=inner_lines) for edit in edits))
+
+
+def _edits(finding: Finding, prediction: Prediction, outcome: Outcome) -> list[Edit]:
+    """Of the recorded work that the finding names; where it names none, of the row of the ledger."""
+    rule, measured = finding.rule, prediction.measured
+    view, saving, selector = measured.timeline, rule.saving, SELECTORS.get(rule.selector)
+    assert view is not None and finding.ms_per_step is not None
     on_timeline = selector is not None and selector.table != "calls"
     if selector is not None and on_timeline and view.has_device:
         events = prediction.events_of(selector)
-        return Change(tuple(EDITS[saving.edit](events, _left_of_events(rule, events, prediction, outcome))))
+        return EDITS[saving.edit](events, _left_of_events(rule, events, prediction, outcome))
     less_ms = finding.ms_per_step * (1 - left_of(saving, measured, outcome))
     if selector is None and view.has_device and finding.row in BUSY_ROWS:
-        return Change((busy_work(less_ms, finding.row, prediction),))
+        return [busy_work(less_ms, finding.row, prediction)]
     if selector is not None and on_timeline:
-        return Change((host_work(less_ms, measured.attributed(selector), prediction),))
-    edit = host_work(less_ms, view.ledger.rows.get(finding.row, view.span), prediction)
-    lines = _lines_of(finding)
-    return Change((replace(edit, lines=lines, inner_lines=lines_inside(measured, lines)),))
+        return [host_work(less_ms, measured.attributed(selector), prediction)]
+    within = view.ledger.rows.get(finding.row, view.span)
+    return [replace(host_work(less_ms, within, prediction), in_proportion=True)]
 
 
 def _lines_of(finding: Finding) -> frozenset[Line]:

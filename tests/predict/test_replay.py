@@ -6,13 +6,14 @@ Timelines in µs; `test_graph.repeated` makes steps of them.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from diagnose.judge.timelines import trace_from_text
 from diagnose.measure.view import Intervals
-from diagnose.predict.replay import Edit, Replay
+from diagnose.predict.replay import Edit, Line, Replay
 from diagnose.trace.schema import Trace
 
 from .test_graph import GPU_BOUND, HOST_BOUND, ITEM, WHOLE, repeated, replay_of
@@ -113,25 +114,47 @@ def test_overlapping_spans_of_several_edits_count_once() -> None:
     assert us(replay_of(trace), *reversed(edits)) == pytest.approx(66)
 
 
-def test_work_of_other_lines_counts_on_top_but_not_of_those_inside() -> None:
-    """Each takes 20 % or 50 % of the whole step of 100: together 80 % of 50 %, of the same work 50 %."""
+@pytest.mark.parametrize(
+    ("ratios", "left_us"),
+    [
+        ([0.4], 40),
+        ([0.4, 0.9], 30),  # 60 and 10 of other work
+        ([0.4, 0.9, 0.9], 20),
+        ([0.3, 0.3], 4.5),  # no more than all: half of 0.3 · 0.3
+    ],
+)
+def test_work_of_different_lines_adds_up(ratios: list[float], left_us: float) -> None:
+    trace = trace_from_text(repeated("main 0 100 op aten::mm", 100))
+    edits = [
+        Edit(WHOLE, trace.training_thread, ratio, frozenset({("a.py", number)}), in_proportion=True)
+        for number, ratio in enumerate(ratios)
+    ]
+    assert us(replay_of(trace), *edits) == pytest.approx(left_us)
+    same = [replace(edit, lines=edits[0].lines) for edit in edits]
+    assert us(replay_of(trace), *same) == pytest.approx(100 * min(ratios))
+
+
+def test_of_work_that_may_be_the_same_the_smaller_ratio_holds() -> None:
+    """Edits to 80 % and 50 % of the whole step of 100 leave 30 of different work, of the same 50."""
     trace = trace_from_text(repeated("main 5 10 op aten::mm", 100))
     first, second, inner = ("train.py", 10), ("train.py", 20), ("model.py", 3)
 
-    def both(one: set[tuple[str, int]], other: set[tuple[str, int]], inside: set[tuple[str, int]]) -> float:
+    def both(one: set[Line], other: set[Line], inside: set[Line], *, is_known: bool = False) -> float:
         lane = trace.training_thread
         edits = [
-            Edit(WHOLE, lane, 0.8, frozenset(one), frozenset(inside)),
-            Edit(WHOLE, lane, 0.5, frozenset(other)),
+            Edit(WHOLE, lane, 0.8, frozenset(one), frozenset(inside), in_proportion=True),
+            Edit(WHOLE, lane, 0.5, frozenset(other), in_proportion=not is_known),
         ]
         found = us(replay_of(trace), *edits)
         assert us(replay_of(trace), *reversed(edits)) == pytest.approx(found)
         return found
 
-    assert both({first}, {second}, {inner}) == pytest.approx(40)
-    assert both({first}, {first, second}, set()) == pytest.approx(50)
-    assert both({first}, {inner}, {inner}) == pytest.approx(50)
-    assert both(set(), {first}, set()) == pytest.approx(50)  # of what is known by the recording itself
+    for is_known in (False, True):  # by the recording itself
+        assert both({first}, {second}, {inner}, is_known=is_known) == pytest.approx(30)
+        assert both({first}, {first, second}, set(), is_known=is_known) == pytest.approx(50)
+        assert both({first}, {inner}, {inner}, is_known=is_known) == pytest.approx(50)
+        assert both(set(), {first}, set(), is_known=is_known) == pytest.approx(50)
+        assert both({first}, set(), set(), is_known=is_known) == pytest.approx(50)
 
 
 def test_work_of_another_thread_is_not_touched() -> None:

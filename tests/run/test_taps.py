@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 import torch
 
+from diagnose.run.child.convolution import convolution_of
 from diagnose.run.child.taps import left_without_padding
+
+
+def left_of(name: str, given: tuple[torch.Tensor, ...], options: dict[str, Any]) -> float | None:
+    convolution = convolution_of(name, given, options)
+    assert convolution is not None
+    return left_without_padding(convolution)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +34,7 @@ from diagnose.run.child.taps import left_without_padding
 )
 def test_taps_that_see_anything(length: int, taps: int, options: dict[str, Any], left: float | None) -> None:
     given = torch.zeros(2, 4, length), torch.zeros(6, 4, taps)
-    found = left_without_padding("conv1d", given, options)
+    found = left_of("conv1d", given, options)
     assert found == (None if left is None else pytest.approx(left + 0.1))
     of_kernel, step = torch.zeros(6, 4, taps), torch.zeros(2, 4, length)
     # what the other taps hold changes nothing
@@ -42,5 +49,5 @@ def test_each_dimension_counts_and_arguments_may_have_no_names() -> None:
     picture, kernel = torch.zeros(1, 2, 8, 3), torch.zeros(4, 2, 3, 3)
     # 8 high: all three rows see something; 3 wide with a dilation of 4: one column
     given = (picture, kernel, None, (1, 1), (4, 4), (4, 4), 1)
-    assert left_without_padding("conv2d", given, {}) == pytest.approx(1 / 3 + 0.1)
-    assert left_without_padding("linear", (picture, kernel), {}) is None
+    assert left_of("conv2d", given, {}) == pytest.approx(1 / 3 + 0.1)
+    assert convolution_of("linear", (picture, kernel), {}) is None

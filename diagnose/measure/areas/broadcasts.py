@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from diagnose.measure.areas.handwritten import both_ways
-from diagnose.measure.areas.operators import Shape, input_shapes, shape_of
+from diagnose.measure.areas.operators import Shape, both_ways, input_shapes, shape_of
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_ROWS, Rows
 from diagnose.measure.work import outermost

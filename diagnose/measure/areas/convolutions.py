@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from diagnose.measure.areas.handwritten import both_ways
 from diagnose.measure.areas.kernels import kernels_of
-from diagnose.measure.areas.operators import input_shapes, shape_of
+from diagnose.measure.areas.operators import both_ways, input_shapes, shape_of
 from diagnose.measure.measured import Measured, Value, fact_metric, metric
 from diagnose.measure.missing import NO_FACTS, Missing
 from diagnose.measure.selection import Selection, selector

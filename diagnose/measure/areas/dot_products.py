@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diagnose.measure.areas.handwritten import both_ways
-from diagnose.measure.areas.operators import input_shapes, shape_of
+from diagnose.measure.areas.operators import both_ways, input_shapes, shape_of
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_ROWS, Rows, test_at
 from diagnose.trace.distinct import distinct

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diagnose.measure.areas.handwritten import both_ways, with_backward
-from diagnose.measure.areas.operators import Shape, input_shapes, shape_of
+from diagnose.measure.areas.operators import Shape, both_ways, input_shapes, shape_of, with_backward
 from diagnose.measure.areas.user_code import steps_of
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import NO_STEPS, Missing

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diagnose.measure.areas.operators import dispatched_work, first_shape, input_shapes, shape_of
+from diagnose.measure.areas.operators import both_ways, first_shape, input_shapes, shape_of
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import NO_STEPS, Missing
 from diagnose.measure.selection import SELECTORS, Selection, selector
-from diagnose.measure.view import NO_ROWS, Intervals, Rows, once, test_at
-from diagnose.measure.work import inside, outermost
+from diagnose.measure.view import NO_ROWS, Rows, once, test_at
+from diagnose.measure.work import outermost
 from diagnose.trace.distinct import distinct
 
 # An operator as a letter; those of no letter are "o", views and numbers alone are left out.
@@ -134,19 +134,6 @@ def _of_numbers(text: str) -> bool:
     """Whether all that the operator is given are numbers, alone or in tensors without a dimension."""
     shapes = input_shapes(text)
     return bool(shapes) and all(isinstance(shape, list) and not shape_of(shape) for shape in shapes)
-
-
-def with_backward(view: Selection, rows: Rows) -> Rows:
-    """These operators and, of what they computed, the backward."""
-    sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
-    forward = np.flatnonzero((sequence >= 0) & ~backward)
-    computed = sequence[forward[inside(view, forward, view.is_among(rows))]]
-    returned = outermost(view, backward & (sequence >= 0) & np.isin(sequence, computed))
-    return np.concatenate([rows, returned])
-
-
-def both_ways(view: Selection, rows: Rows) -> Intervals:
-    return dispatched_work(view, with_backward(view, rows))
 
 
 @selector(

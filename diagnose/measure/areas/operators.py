@@ -34,6 +34,19 @@ def dispatched_work(view: Selection, rows: Rows) -> Intervals:
     )
 
 
+def with_backward(view: Selection, rows: Rows) -> Rows:
+    """These operators and, of what they computed, the backward."""
+    sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
+    forward = np.flatnonzero((sequence >= 0) & ~backward)
+    computed = sequence[forward[inside(view, forward, view.is_among(rows))]]
+    returned = outermost(view, backward & (sequence >= 0) & np.isin(sequence, computed))
+    return np.concatenate([rows, returned])
+
+
+def both_ways(view: Selection, rows: Rows) -> Intervals:
+    return dispatched_work(view, with_backward(view, rows))
+
+
 @functools.lru_cache(maxsize=2**16)  # a large recording has thousands, and many selectors ask
 def input_shapes(text: str) -> list[Any]:
     """An operator's input shapes from their JSON text: a list of ints each,

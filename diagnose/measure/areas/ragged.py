@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from diagnose.measure.areas.operators import both_ways
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Intervals, Rows
 from diagnose.measure.work import outermost, work_time
@@ -40,6 +41,15 @@ def _splits(view: Selection) -> Rows:
     return _in_forward(view, SPLIT_OP)
 
 
-@selector("embedding_lookups", "lookups in embedding tables in the forward", attributed=_held_up)
+def _lookups_and_gradients(view: Selection, rows: Rows) -> Intervals:
+    """On a CPU the lookups' backward, too, which writes the gradients table by table."""
+    return _held_up(view, rows) if view.has_device else both_ways(view, rows)
+
+
+@selector(
+    "embedding_lookups",
+    "lookups in embedding tables, with their backward on a CPU",
+    attributed=_lookups_and_gradients,
+)
 def _embedding_lookups(view: Selection) -> Rows:
     return _in_forward(view, LOOKUP_OP)

@@ -6,8 +6,7 @@ import re
 
 import numpy as np
 
-from diagnose.measure.areas.handwritten import both_ways
-from diagnose.measure.areas.operators import input_shapes, shape_of
+from diagnose.measure.areas.operators import both_ways, input_shapes, shape_of
 from diagnose.measure.loops import MIN_REPEATS
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import NO_STEPS, Missing

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from diagnose.measure.areas.handwritten import both_ways
 from diagnose.measure.areas.input import feeding_loader
+from diagnose.measure.areas.operators import both_ways
 from diagnose.measure.areas.small_ops import SMALL_NS, dispatch_time
 from diagnose.measure.areas.user_code import PLACE, places_of
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric

@@ -4,8 +4,10 @@ how long to end its workers.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
+import re
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +22,7 @@ from torch.utils.data._utils import collate
 
 from .feeding import Feeding
 from .guard import guarded
+from .loop_source import LoopSource, name_of
 from .patching import Patches
 from .places import NOWHERE, Place, Places
 from .randomness import watch_next_fetch
@@ -29,6 +32,7 @@ _STARTS_AT_MOST = 1000
 _RECORDS_AT_MOST = 50
 _ITEMS_LOOKED_AT = 16
 _TENSORS_COUNTED = 2000  # of a batch: as many objects are looked at, at most
+_PADS = re.compile(r"^(new_)?(full|zeros|ones|empty)$|pad", re.IGNORECASE)  # functions, of any library
 _WRAPPERS_AT_MOST = 8  # of data sets around one another
 
 
@@ -223,10 +227,20 @@ def _sample_made(dataset: Any, places: Places) -> dict[str, Any] | None:
 
 
 def _collated(function: Any, places: Places) -> dict[str, Any] | None:
-    """Where the user's own function, or a method of theirs, makes a batch; None where it is none."""
+    """Where the user's own function, or a method of theirs, makes a batch: its first line that pads, if there
+    is one; None where it is none of theirs.
+    """
     function = getattr(function, "func", function)  # of a partial
     code = getattr(function if hasattr(function, "__code__") else type(function).__call__, "__code__", None)
-    return _defined(code, places)
+    defined = _defined(code, places)
+    return defined and {**defined, "line": _first_padding(defined["file"], code) or defined["line"]}
+
+
+def _first_padding(file: str, code: Any) -> int | None:
+    """The first line of the function that makes tensors of one size, if its source can be read."""
+    calls = [node for part in LoopSource().body(file, code) for node in ast.walk(part)]
+    named = [(node.lineno, name_of(node.func)) for node in calls if isinstance(node, ast.Call)]
+    return min((line for line, name in named if _PADS.search(name)), default=None)
 
 
 def _defined(code: CodeType | None, places: Places) -> dict[str, Any] | None:

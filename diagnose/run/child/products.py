@@ -8,9 +8,11 @@ from functools import partial
 
 from torch import Tensor
 
+from .convolution import convolution_of
 from .factored import Factored
 from .line_sums import Mendable, Sum
 from .masked import left_in_blocks
+from .patches import is_of_patches, left_as_product
 from .places import Place
 from .repeated_matrices import left_by_einsum, without_copies
 from .repeats import RepeatedRows
@@ -20,7 +22,7 @@ from .values import Call
 from .zeros import is_depthwise, left_if_sparse
 
 # the facts' names
-WAYS = ("sparse", "coordinates", "repeated", "matrices", "factored", "beyond", "masked")
+WAYS = ("sparse", "coordinates", "repeated", "matrices", "factored", "beyond", "patches", "masked")
 
 
 class Products:
@@ -36,9 +38,10 @@ class Products:
     def add(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
         name, given, is_trained = call.name, call.given, result.requires_grad
         trained_ns = ns if is_trained else 0
+        convolution = convolution_of(name, call.arguments, call.options)
         for way, left in (
             ("sparse", left_if_sparse(name, given)),
-            ("beyond", left_without_padding(name, call.arguments, call.options)),
+            ("beyond", convolution and left_without_padding(convolution)),
             ("masked", left_in_blocks(name, call.arguments, call.options)),
         ):
             if left is not None:
@@ -54,6 +57,9 @@ class Products:
         if factors is not None:
             by_einsum = partial(left_by_einsum, factors, given, ns, is_trained=is_trained)
             self._add_tried("matrices", place, ns, trained_ns, by_einsum)
+        if convolution is not None and is_of_patches(convolution):
+            as_product = partial(left_as_product, convolution, ns, is_trained=is_trained)
+            self._add_tried("patches", place, ns, trained_ns, as_product)
         if is_depthwise(name, given):
             self.depthwise.setdefault(place, Sum()).add(ns, trained_ns)
 
