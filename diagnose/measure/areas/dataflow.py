@@ -56,7 +56,7 @@ def _loops(measured: Measured) -> list[_Loop] | Missing:
 
 def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: Rows) -> _Loop | None:
     """The part of the line's time that is of such calls, of which one pays the fixed cost once, and none
-    takes a row; None where it takes no time.
+    takes a row; of products what a trial says is left. None where it takes no time.
     """
     host = view.host
     there = (host["file"] == line["file"]) & (host["line"] == line["line"])
@@ -75,10 +75,14 @@ def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: R
     whole_ms = rows_ms + other_ms + forward_ms
     if whole_ms <= 0:
         return None
-    call_ms = (other_ms + forward_ms) / line["call_count"]
-    left_ms = (other_ms + forward_ms) * max(
-        1 / line["rounds"], 1 - _fixed_ms(measured) / call_ms if call_ms else 0.0
+    products_ms = (other_ms + forward_ms) * line.get("product_ns", 0) / max(line["ns"], 1)
+    left_ms = products_ms * line.get("product_left_ns", 0) / max(line.get("product_ns", 0), 1)
+    rest_ms, rest_count = (
+        other_ms + forward_ms - products_ms,
+        line["call_count"] - line.get("product_count", 0),
     )
+    if rest_ms > 0 and rest_count:
+        left_ms += rest_ms * max(1 / line["rounds"], 1 - _fixed_ms(measured) * rest_count / rest_ms)
     place = FactPlace(line["file"], line["line"], line["function"], float(line["rounds"]), whole_ms)
     return _Loop(place, left_ms / whole_ms)
 

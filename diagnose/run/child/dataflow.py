@@ -36,7 +36,8 @@ from .patching import Patches
 from .penalties import Made
 from .places import Place, Places
 from .products import WAYS, Products
-from .seen_step import Group, SeenStep
+from .rounds_trial import left_of_rounds
+from .seen_step import ROUNDS_AT_LEAST, Group, SeenStep
 from .tensors import tensors_in
 from .unread import Reads
 from .values import Call, Values
@@ -261,6 +262,8 @@ class Dataflow(TorchFunctionMode):
         group.same_weights &= group.fixed == call.fixed
         group.same_shape &= group.shape == shape
         group.varied |= call.number != group.number
+        if group.count == ROUNDS_AT_LEAST and group.is_loop and self._first_calls is None:
+            group.left = left_of_rounds(call.name, call.given, ns)
         return 1 << group.bit
 
     def _reads_of_step(self) -> None:
@@ -293,18 +296,22 @@ class Dataflow(TorchFunctionMode):
 
     def _told(self) -> dict[str, Any]:
         """Times in ns of the one step. ``at_once``: lines of the user's whose calls could be one instead of
-        ``rounds``; ``around``: all calls under a line, and those of such loops; ``again``: by the line that
-        asks for values that are there; ``computed_again``: the same calls by the line that makes them.
+        ``rounds``, and products among them that were tried; ``around``: all calls under a line, and those of
+        such loops; ``again``: by the line that asks for values that are there; ``computed_again``: the same
+        calls by the line that makes them.
         """
         step = self._first
         again, computed_again = self._again()
         at_once: dict[Place, Sum] = {}
+        products = Mendable()
         rounds, independent = Counter[Place](), Counter[Place]()
         for group in (group for group in step.groups.values() if group.is_loop):
             place = group.site.place
             if group.same_shape:
                 at_once.setdefault(place, Sum()).add(group.ns, 0, group.count)
                 rounds[place] = max(rounds[place], group.count)
+                if group.left is not None:
+                    products.add(place, group.ns, 0, group.left, group.count)
             for around in group.site.around:
                 independent[around] += group.ns
         return {
@@ -318,6 +325,9 @@ class Dataflow(TorchFunctionMode):
                     "call_count": calls.call_count,
                     "ns": calls.ns,
                     "line_ns": step.lines[place],
+                    "product_count": products.sums.get(place, Sum()).call_count,
+                    "product_ns": products.sums.get(place, Sum()).ns,
+                    "product_left_ns": products.left_ns[place],
                 }
                 for place, calls in costliest(at_once)
             ],

@@ -36,9 +36,9 @@ class Mendable:
     sums: dict[Place, Sum] = field(default_factory=dict)
     left_ns: Counter[Place] = field(default_factory=Counter)
 
-    def add(self, place: Place, ns: int, trained_ns: int, left: float) -> None:
+    def add(self, place: Place, ns: int, trained_ns: int, left: float, count: float = 1) -> None:
         """``left``: the share of the call's time that is left after the fix."""
-        self.sums.setdefault(place, Sum()).add(ns, trained_ns)
+        self.sums.setdefault(place, Sum()).add(ns, trained_ns, count)
         self.left_ns[place] += round(left * ns)
 
 

@@ -29,6 +29,7 @@ class Group:
     same_weights: bool = True
     same_shape: bool = True
     varied: bool = False
+    left: float | None = None  # of its time, if all are one product, as a trial says
 
     @property
     def is_loop(self) -> bool:
