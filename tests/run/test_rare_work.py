@@ -95,6 +95,7 @@ def looked(
         "if i % trainer.cfg['save_every'] == 0:",
         "if epoch > 9:\n                pass\n            elif i % 40 == 0:",
         "trainer.eval()\n            if i % every == 0:",
+        "vars(args)\n            if i % every == 0:",  # of what it is given, not of the function
     ],
 )
 def test_a_condition_comes_true_every_forty_rounds(tmp_path: Path, condition: str) -> None:
@@ -136,6 +137,7 @@ def test_a_condition_asked_before_the_tick(tmp_path: Path) -> None:
         ("if hash(i) % 40 == 0:", "evaluate()"),  # nothing of the script's is run
         ("if i % 1 == 0:", "evaluate()"),  # in every round
         ("if i % 40 == 0 and locals():", "evaluate()"),  # the variables may be in its hands
+        ("if i % 40 == 0 and vars():", "evaluate()"),
     ],
 )
 def test_nothing_is_to_come(tmp_path: Path, condition: str, body: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 # a function that calls or names one of these may hold the dictionary of its variables, which must not change
 _GIVE_LOCALS = {"locals", "vars", "dir", "eval", "exec"}
+_OF_WHAT_IS_GIVEN = {"vars", "dir"}  # `vars(arguments)` gives no locals
 _FIND_FRAMES = {"_getframe", "currentframe", "f_locals"}
 
 _PLAIN = (type(None), bool, int, float, str)
@@ -43,14 +44,17 @@ def variables_of(frame: FrameType) -> dict[str, Any]:
 @functools.lru_cache(maxsize=64)
 def _may_hold_locals(code: CodeType) -> bool:
     """Also where a function merely has such a name; `model.eval()` is none."""
-    used = {
-        step.argval
-        for step in dis.get_instructions(code)
-        if step.opname.startswith("LOAD_") and "ATTR" not in step.opname and "METHOD" not in step.opname
-    }
-    return not _GIVE_LOCALS.isdisjoint(
-        name for name in used if isinstance(name, str)
-    ) or not _FIND_FRAMES.isdisjoint(code.co_names)
+    steps = [step for step in dis.get_instructions(code) if step.opname != "PUSH_NULL"]
+    for step, following in zip(steps, [*steps[1:], None], strict=True):
+        is_name = (
+            step.opname.startswith("LOAD_") and "ATTR" not in step.opname and "METHOD" not in step.opname
+        )
+        if not is_name or not isinstance(step.argval, str) or step.argval not in _GIVE_LOCALS:
+            continue
+        is_given_something = following is not None and following.opname.startswith("LOAD_")
+        if step.argval not in _OF_WHAT_IS_GIVEN or not is_given_something:
+            return True
+    return not _FIND_FRAMES.isdisjoint(code.co_names)
 
 
 def whole_number(expression: ast.expr, variables: dict[str, Any]) -> int:
