@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,6 +36,30 @@ def test_padding_is_told_of_the_line_that_the_steps_call_the_model_at(lines: tup
     padded = [line(number, 30.0 if number == 20 else 10.0) for number in lines]
     facts = {"forward": {"sequences": {"longer": [], "padded": padded}}}
     assert measured_case({"timeline": STEPS, "facts": facts}).metric("sequence_longest") == 30
+
+
+COLLATE = """
+class Collate:
+    def __call__(self, rows):
+        longest = max(map(len, rows))
+
+        def padded(row):
+            return torch.tensor(row + [0] * (longest - len(row)))
+
+        return torch.stack([padded(row) for row in rows])
+"""
+
+
+@pytest.mark.parametrize(("defined_at", "told"), [(3, 9), (4, 4)])
+def test_shared_padding_is_told_at_the_line_that_pads(tmp_path: Path, defined_at: int, told: int) -> None:
+    """Line 3 begins the function; at line 4 none does."""
+    (tmp_path / "data.py").write_text(COLLATE)
+    made = {"file": str(tmp_path / "data.py"), "line": defined_at, "function": "__call__"}
+    loader = {"num_workers": 0, "file": "/job/train.py", "line": 9, "function": "main", "collated": made}
+    facts = {"loaders": [loader], "forward": {"sequences": {"longer": [], "padded": [line(20, 30.0)]}}}
+    places = FACT_SELECTORS["padded_batches"].places(measured_case({"timeline": STEPS, "facts": facts}))
+    assert not isinstance(places, Missing)
+    assert [place.line for place in places] == [told]
 
 
 def test_shared_padding_is_told_where_batches_are_made() -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import torch
-from torch import Tensor
 from torch.utils.data import ConcatDataset, Dataset, IterableDataset, Subset, TensorDataset, default_collate
 
 from diagnose.run.child.loaders import _collated, _sample_made
@@ -53,22 +51,6 @@ def together(samples: list[int], fill: int = 0) -> list[int]:
 class Collate:
     def __call__(self, samples: list[int]) -> list[int]:
         return samples
-
-
-class PaddingCollate:
-    def __call__(self, rows: list[list[int]]) -> Tensor:
-        longest = max(map(len, rows))
-
-        def padded(row: list[int]) -> Tensor:
-            return torch.tensor(row + [0] * (longest - len(row)))
-
-        return torch.stack([padded(row) for row in rows])
-
-
-def test_a_batch_is_made_where_it_is_padded() -> None:
-    found = _collated(PaddingCollate(), Places(FOLDER, FOLDER))
-    assert found is not None
-    assert Path(__file__).read_text().splitlines()[found["line"] - 1].strip().startswith("return torch.stack")
 
 
 def test_a_batch_is_made_by_a_function_a_partial_of_one_or_an_object() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from diagnose.measure.areas.user_code import PLACE, places_of
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_FACTS, NO_STEPS, NOT_RECORDED, Missing, known
 from diagnose.measure.selection import Selection
+from diagnose.measure.sources import Sources
 from diagnose.measure.view import Intervals, Rows, started_in
 from diagnose.measure.work import in_rows, outermost
 from diagnose.trace.distinct import distinct
@@ -29,6 +32,7 @@ DIFFER = 0.03  # of the longer batches of some steps: the numbers of operators a
 PACKS = r"^aten::_pack_padded_sequence$"
 PADS_AGAIN = r"^aten::_pad_packed_sequence$"
 SKIPS_PADDING = r"^aten::(_nested_tensor_from_mask|_nested_view_from_\w+)$|varlen"
+PADS = re.compile(r"^(new_)?(full|zeros|ones|empty)$|pad", re.IGNORECASE)  # functions, of any library
 ON_GPU = Missing("what a shorter sequence saves on a GPU is not known from the host")
 
 
@@ -145,8 +149,30 @@ def _padding(measured: Measured, padded: dict[str, Any], share: float, made: str
         return []
     caller = padded.get("caller") or padded
     place = caller if isinstance(loader, Missing) or not loader.get("file") else loader.get(made) or loader
+    is_made = place is not caller and place is not loader
+    line = _first_padding(Sources(measured.recording), place) if is_made else place["line"]
     padded_ms = max(0.0, _model_ms(measured) - _on_packed_ms(measured))
-    return [FactPlace(place["file"], place["line"], place["function"], 1.0, padded_ms * share)]
+    return [FactPlace(place["file"], line, place["function"], 1.0, padded_ms * share)]
+
+
+def _first_padding(sources: Sources, function: dict[str, Any]) -> int:
+    """The first line of the function that makes tensors of one size; that of the function itself where its
+    source is not at hand, or no such line is in it.
+    """
+    text = "\n".join(line.rstrip("\n") for line in sources.lines(function["file"]))
+    try:
+        defined = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    except (SyntaxError, ValueError, RecursionError):
+        defined = []
+    lines = [
+        node.lineno
+        for one in defined
+        if function["line"] in {one.lineno, *(decorator.lineno for decorator in one.decorator_list)}
+        for part in one.body
+        for node in ast.walk(part)
+        if isinstance(node, ast.Call) and PADS.search(ast.unparse(node.func).rpartition(".")[2])
+    ]
+    return min(lines, default=int(function["line"]))
 
 
 def _on_packed_ms(measured: Measured) -> float:

@@ -4,10 +4,8 @@ how long to end its workers.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import functools
-import re
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +20,6 @@ from torch.utils.data._utils import collate
 
 from .feeding import Feeding
 from .guard import guarded
-from .loop_source import LoopSource, name_of
 from .patching import Patches
 from .places import NOWHERE, Place, Places
 from .randomness import watch_next_fetch
@@ -32,7 +29,6 @@ _STARTS_AT_MOST = 1000
 _RECORDS_AT_MOST = 50
 _ITEMS_LOOKED_AT = 16
 _TENSORS_COUNTED = 2000  # of a batch: as many objects are looked at, at most
-_PADS = re.compile(r"^(new_)?(full|zeros|ones|empty)$|pad", re.IGNORECASE)  # functions, of any library
 _WRAPPERS_AT_MOST = 8  # of data sets around one another
 
 
@@ -227,20 +223,10 @@ def _sample_made(dataset: Any, places: Places) -> dict[str, Any] | None:
 
 
 def _collated(function: Any, places: Places) -> dict[str, Any] | None:
-    """Where the user's own function, or a method of theirs, makes a batch: its first line that pads, if there
-    is one; None where it is none of theirs.
-    """
+    """Where the user's own function, or a method of theirs, makes a batch; None where it is none."""
     function = getattr(function, "func", function)  # of a partial
     code = getattr(function if hasattr(function, "__code__") else type(function).__call__, "__code__", None)
-    defined = _defined(code, places)
-    return defined and {**defined, "line": _first_padding(defined["file"], code) or defined["line"]}
-
-
-def _first_padding(file: str, code: Any) -> int | None:
-    """The first line of the function that makes tensors of one size, if its source can be read."""
-    calls = [node for part in LoopSource().body(file, code) for node in ast.walk(part)]
-    named = [(node.lineno, name_of(node.func)) for node in calls if isinstance(node, ast.Call)]
-    return min((line for line, name in named if _PADS.search(name)), default=None)
+    return _defined(code, places)
 
 
 def _defined(code: CodeType | None, places: Places) -> dict[str, Any] | None:
