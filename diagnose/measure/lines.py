@@ -6,6 +6,7 @@ lines, they are not stopwatch readings.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -61,8 +62,8 @@ def lines_inside(measured: Measured, lines: Collection[Line]) -> frozenset[Line]
     detail = measured.detail
     if detail is None or not len(detail.calls) or not lines:
         return frozenset()
-    calls, places = detail.calls[detail.calls_in_steps], _call_places(detail)
-    rows = np.flatnonzero([place in lines for place in places])
+    calls, places, by_line = detail.calls[detail.calls_in_steps], _call_places(detail), _calls_by_line(detail)
+    rows = np.array(sorted(row for line in lines for row in by_line.get(line, [])), np.int64)
     inside = np.flatnonzero(started_in(calls, detail.clipped(calls, rows)))
     return frozenset(places[row] for row in inside) - frozenset(lines)
 
@@ -72,6 +73,15 @@ def _call_places(view: Selection) -> list[Line]:
     """Of each call in the steps its line."""
     calls = view.calls[view.calls_in_steps]
     return list(zip(calls["file"].astype(str), calls["line"].tolist(), strict=True))
+
+
+@once
+def _calls_by_line(view: Selection) -> dict[Line, list[int]]:
+    """The rows of the calls in the steps."""
+    rows: dict[Line, list[int]] = defaultdict(list)
+    for row, place in enumerate(_call_places(view)):
+        rows[place].append(row)
+    return dict(rows)
 
 
 def _of_calls(measured: Measured, detail: Selection) -> list[LineCost]:
