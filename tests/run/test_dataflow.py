@@ -635,9 +635,9 @@ def test_products_of_a_matrix_kept_by_coordinates_are_tried_by_rows(
     is_trained: bool, one_thread: None
 ) -> None:
     """Of 70,000 numbers: by rows the forward took a third of the time on one core, and the backward all."""
-    places, numbers = torch.randint(0, 2600, (2, 70_000)), torch.rand(70_000)
-    graph = torch.sparse_coo_tensor(places, numbers, (2600, 2600)).coalesce()
-    features = torch.randn(2600, 64, requires_grad=is_trained)
+    places, numbers = torch.randint(0, 1000, (2, 70_000)), torch.rand(70_000)
+    graph = torch.sparse_coo_tensor(places, numbers, (1000, 1000)).coalesce()
+    features = torch.randn(1000, 64, requires_grad=is_trained)
 
     def step() -> None:
         hidden = features
@@ -721,6 +721,25 @@ def test_a_batch_of_products_that_copies_matrices_is_tried_with_einsum(
     assert line["left_ns"] < 0.5 * line["ns"]
     assert line["trained_ns"] == line["ns"]
     assert given[1].grad is None
+
+
+def test_inside_a_transform_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "_failures", {})
+    convolution, heads = nn.Conv1d(4, 4, 3, stride=3), torch.randn(4, 8, 8)
+
+    def loss(weights: dict[str, Tensor]) -> Tensor:
+        given = torch.func.functional_call(convolution, weights, (torch.randn(2, 4, 24),))
+        for _ in range(ROUNDS):
+            given = given @ torch.ones(8, 8) @ heads[:1].expand(2, -1, -1)
+        return given.sum()
+
+    def step() -> None:
+        torch.func.grad(loss)(dict(convolution.named_parameters()))
+
+    step()  # what it imports takes seconds
+    flow = seen(step)
+    assert flow["patches"] == flow["matrices"] == []
+    assert guard.notes() == []
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,13 @@ def inside_a_restoring_block() -> bool:
     """Whether a block of `inference_mode` or a function that `torch.func` runs (`vmap`, `grad`) goes on. They
     put back which modes were on before them: one that has come or gone since would be half on.
     """
+    return torch.is_inference_mode_enabled() or inside_a_transform()
+
+
+def inside_a_transform() -> bool:
+    """Whether a function that `torch.func` runs (`vmap`, `grad`) goes on: tensors are not what they seem."""
     peek = getattr(torch._C._functorch, "peek_interpreter_stack", None)
-    return torch.is_inference_mode_enabled() or (peek is not None and peek() is not None)
+    return peek is not None and peek() is not None
 
 
 class Pair(NamedTuple):

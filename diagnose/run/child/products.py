@@ -10,6 +10,7 @@ from torch import Tensor
 
 from .convolution import convolution_of
 from .factored import Factored
+from .inspection import inside_a_transform
 from .line_sums import Mendable, Sum
 from .masked import left_in_blocks
 from .patches import is_of_patches, left_as_product
@@ -50,6 +51,10 @@ class Products:
         if left is not None:  # a backward has the factors of its forward
             self.ways["factored"].add(place, ns, 0, left)
         self._add_repeated(call, place, ns, trained_ns)
+        if is_depthwise(name, given):
+            self.depthwise.setdefault(place, Sum()).add(ns, trained_ns)
+        if inside_a_transform():
+            return  # there nothing can be tried
         if is_by_coordinates(name, given):
             by_rows = partial(left_if_by_rows, given, ns, is_trained=is_trained)
             self._add_tried("coordinates", place, ns, trained_ns, by_rows)
@@ -60,8 +65,6 @@ class Products:
         if convolution is not None and is_of_patches(convolution):
             as_product = partial(left_as_product, convolution, ns, is_trained=is_trained)
             self._add_tried("patches", place, ns, trained_ns, as_product)
-        if is_depthwise(name, given):
-            self.depthwise.setdefault(place, Sum()).add(ns, trained_ns)
 
     def made(self, call: Call, result: Tensor, number: int, by: tuple[Place, int, int] | None) -> None:
         """A call has given this value; ``by``: its line, ns, and ns if it is trained."""

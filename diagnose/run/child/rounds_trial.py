@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from .inspection import inside_a_transform
 from .product_trial import shortest_ns
 
 _PRODUCTS: dict[str, Callable[..., Tensor]] = {
@@ -27,7 +28,7 @@ def left_of_rounds(name: str, given: list[Tensor], ns: int) -> float | None:
     for another call, or where it takes too long to try. ``ns``: what the script's took.
     """
     product = _PRODUCTS.get(name)
-    if product is None or len(given) < 2 or ns > _LONG_NS or given[1].dim() != 2:
+    if product is None or inside_a_transform() or len(given) < 2 or ns > _LONG_NS or given[1].dim() != 2:
         return None
     if any(tensor.device.type != "cpu" or tensor.layout != torch.strided for tensor in given):
         return None
