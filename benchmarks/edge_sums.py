@@ -15,7 +15,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from benchmarks.two_ways import Case, compare
+from benchmarks.two_ways import Case, alone, compare, trained
 
 Way = Callable[[Tensor], Tensor]
 
@@ -42,15 +42,6 @@ def matrix_of(nodes: int, source: Tensor, target: Tensor, weight: Tensor) -> Ten
         .coalesce()
         .to_sparse_csr()
     )
-
-
-def trained(way: Way, x: Tensor) -> None:
-    way(x).sum().backward()
-
-
-def alone(way: Way, x: Tensor) -> None:
-    with torch.no_grad():
-        way(x)
 
 
 def cases() -> Iterator[Case]:

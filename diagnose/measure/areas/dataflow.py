@@ -75,12 +75,10 @@ def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: R
     whole_ms = rows_ms + other_ms + forward_ms
     if whole_ms <= 0:
         return None
-    products_ms = (other_ms + forward_ms) * line.get("product_ns", 0) / max(line["ns"], 1)
-    left_ms = products_ms * line.get("product_left_ns", 0) / max(line.get("product_ns", 0), 1)
-    rest_ms, rest_count = (
-        other_ms + forward_ms - products_ms,
-        line["call_count"] - line.get("product_count", 0),
-    )
+    product_ns, product_count = line.get("product_ns", 0), line.get("product_count", 0)
+    products_ms = (other_ms + forward_ms) * product_ns / max(line["ns"], 1)
+    left_ms = products_ms * line.get("product_left_ns", 0) / max(product_ns, 1)
+    rest_ms, rest_count = other_ms + forward_ms - products_ms, line["call_count"] - product_count
     if rest_ms > 0 and rest_count:
         left_ms += rest_ms * max(1 / line["rounds"], 1 - _fixed_ms(measured) * rest_count / rest_ms)
     place = FactPlace(line["file"], line["line"], line["function"], float(line["rounds"]), whole_ms)
