@@ -55,6 +55,12 @@ def test_workers_that_idle_half_of_their_time_cost_the_wait_alone() -> None:
     assert places(measured(fetch_ms=[1, 1]), "slow_item_line") == [("/job/data.py", 30, 0.3)]
 
 
+def test_lines_that_decode_files_are_told_apart_from_the_others() -> None:
+    looks = "45 30 numpy/lib/_function_base_impl.py: median\n40 31 PIL/Image.py: convert\n15 -1"
+    assert places(measured(looks), "slow_item_line") == [("/job/data.py", 30, 0.45)]
+    assert places(measured(looks), "sample_reads") == [("/job/data.py", 31, 0.4)]
+
+
 def test_the_loop_has_what_no_line_of_the_data_set_explains() -> None:
     assert places(measured(), "loading_work") == [
         ("/job/data.py", 30, 0.3),

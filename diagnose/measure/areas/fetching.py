@@ -26,7 +26,8 @@ MOST_OF_FETCH = 0.5  # of it: a line that takes less is not the first thing to c
 CONVERTS_ITEM = r"^<built-in method (tensor|as_tensor) of type object"
 DECODES = (
     r"^PIL/Image(File)?\.py: (convert|load|draft|thumbnail)$|^<built-in \w+ "
-    r"(imdecode|decompress)\b|^(decord|av|cv2|gzip)/"
+    r"(imdecode|decompress)\b|^(decord|av|cv2|gzip|imageio|tifffile|scipy/io|pydicom|nibabel|librosa/core/audio)/"
+    r"|^(wave|aifc)\.py: "
 )
 STORED_ITEM_OP, STACKING_OP = r"^aten::select$", r"^aten::(stack|cat)$"
 
@@ -161,6 +162,13 @@ def _slow_item_callee(measured: Measured) -> Value | Missing:
 @metric("slow_item_reads_files", "yes/no", "This line reads a file or decodes what was read")
 def _slow_item_reads_files(measured: Measured) -> Value | Missing:
     return any(map(_reads_file, _slow_item(measured)))
+
+
+@fact_selector("sample_reads", "lines of your Dataset that read or decode files")
+def _sample_reads(measured: Measured) -> list[FactPlace] | Missing:
+    lines = [line for line in known(_fetch_lines(measured)) if _reads_file(line) and line.share > 0]
+    share = _fetch_share(lines)
+    return [line.place(_step_without_ms(measured, share) / share) for line in lines]
 
 
 @fact_selector("item_work", "what loads the samples in the main process: the costliest line of your Dataset")
