@@ -11,7 +11,7 @@ import pytest
 from diagnose.compare.noise import Run
 from diagnose.document.rare_work import unseen_work
 from diagnose.judge.timelines import measured_case
-from diagnose.measure.areas.recurring import kind_of, places_of_work, set_to
+from diagnose.measure.areas.recurring import kind_of, left_of, places_of_work, set_to
 from diagnose.measure.metrics import Measured
 from diagnose.measure.missing import Missing
 from diagnose.measure.periods import mean_of_periods, period_of, spread, whole_periods
@@ -71,6 +71,16 @@ def work_of(*stacks: tuple[int, list[list[Any]]]) -> Recurring:
     """Looks and their stack, the one seen most often first."""
     looks = {tuple(Line(*line) for line in stack): count for count, stack in stacks}
     return Recurring(next(iter(looks)), looks, np.array([5]), np.array([30.0]))
+
+
+def test_less_is_gained_of_the_models_own_calls_than_of_the_rest() -> None:
+    # Three quarters of the model's calls are left, half of all else: of 2 to 1 looks two thirds of the way.
+    metric = [["train.py", 30, "<module>", "train.py: evaluate"], ["train.py", 13, "evaluate", "a.py: score"]]
+    assert left_of([work_of((9, EVALUATE))]) == 0.75
+    assert left_of([work_of((9, metric))]) == 0.5
+    assert left_of([work_of((6, EVALUATE), (3, metric))]) == pytest.approx(0.5 + 0.25 * 2 / 3)
+    assert left_of([work_of((9, EVALUATE)), work_of((9, metric))]) == pytest.approx(0.625)
+    assert left_of([]) == 0.5
 
 
 def test_most_of_a_work_may_be_a_line_far_inside() -> None:

@@ -36,6 +36,9 @@ GATHERS = (
     # observation, reward, end = anything.step(action)
     r"|\w+, *\w+, *\w+.*= *[\w.\[\]]+\.step\(\w"
 )
+# What is expected to be left of a work, done less often or in a better way: half; more of the model's calls,
+# of which an evaluation consists (decisions 179 and 188)
+LEFT, MODEL_LEFT = 0.5, 0.75
 MOSTLY = 0.5  # of the looks at a work, from which they tell its kind
 PARTLY = 0.1
 # the lines of a work: given the work, the lines of every step, how often it comes a step, and what it takes
@@ -135,6 +138,13 @@ def lines_of_work(
         FactPlace(file, line, function, count_per_step, ms_per_step * count / of_all)
         for (file, line, function), count in looks.most_common()
     ]
+
+
+def left_of(works: Collection[Recurring]) -> float:
+    """The part of their time that is expected to be left once they are mended."""
+    whole_ms = sum(float(work.ms.sum()) for work in works)
+    asking_ms = sum(_share(work, CALLS_MODEL) * float(work.ms.sum()) for work in works)
+    return LEFT + (MODEL_LEFT - LEFT) * (asking_ms / whole_ms if whole_ms else 0.0)
 
 
 def works_at_epoch_ends(measured: Measured) -> list[Recurring]:
@@ -270,6 +280,11 @@ def _occasion(kind: str) -> Callable[[Measured], Value | Missing]:
         return works[0].ms_per_occasion if works else Missing("no such work was seen")
 
     return occasion_ms
+
+
+@metric("recurring_evaluations_left", "ratio", "Part of these evaluations that is left once they are mended")
+def _recurring_evaluations_left(measured: Measured) -> Value | Missing:
+    return left_of(_works_of("evaluation", measured))
 
 
 _selector("recurring_evaluations", "evaluation", "evaluations that come back after some steps")

@@ -10,6 +10,7 @@ from diagnose.measure.areas.input import loop_line
 from diagnose.measure.areas.input_rhythm import at_epoch_ends, slow_fetches_ms, steps_into_epoch
 from diagnose.measure.areas.recurring import (
     explained_steps,
+    left_of,
     looked_at,
     places_of_work,
     steps_of_another_rhythm,
@@ -273,6 +274,11 @@ def _epoch_ends(measured: Measured) -> list[FactPlace] | Missing:
 )
 def _epoch_ends_run_share(measured: Measured) -> Value | Missing:
     return measured.needed("epoch_ends_ms") / (measured.number("step_ms") + measured.needed("epoch_ends_ms"))
+
+
+@metric("epoch_ends_left", "ratio", "Part of an epoch's end that is left once it is mended")
+def _epoch_ends_left(measured: Measured) -> Value | Missing:
+    return left_of(works_at_epoch_ends(measured))
 
 
 # ---- the first steps
