@@ -57,13 +57,15 @@ def trains(stack: Stack) -> bool:
 @dataclass(frozen=True)
 class Recurring:
     """Work that some of the plain steps do. ``calls``: its lines, the outermost first, each the costliest one
-    that the line before it calls. ``looks``: how often each stack was seen of it.
+    that the line before it calls. ``looks``: how often each stack was seen of it. ``batch_size``: that its
+    calls of a model are mostly given; None where none was seen.
     """
 
     calls: Stack
     looks: Mapping[Stack, int]
     steps: np.ndarray  # numbers of the plain steps, from 0, rising
     ms: np.ndarray  # what it costs in each of them
+    batch_size: int | None = None
 
     @property
     def occasions(self) -> np.ndarray:
@@ -98,11 +100,11 @@ def recurring_work(recording: Recording, plain: Stretches) -> list[Recurring]:
     inside = (step >= 0) & (step < min(len(borders) - 1, len(plain.wall_ns)))
     if inside.sum() < FEWEST_LOOKS:
         return []
-    step, stack = step[inside], looks.stack[inside]
+    step, looks = step[inside], looks.of(inside)
     is_long = regularly_long(plain.lengths_ns)
-    groups = list(_in_few_steps(looks.stacks, stack, step, np.arange(len(step)), 0, is_long))
+    groups = list(_in_few_steps(looks.stacks, looks.stack, step, np.arange(len(step)), 0, is_long))
     between_ns = (borders[-1] - borders[0]) / len(step)
-    found = _with_costs(groups, looks.stacks, stack, step, plain, float(between_ns))
+    found = _with_costs(groups, looks, step, plain, float(between_ns))
     return sorted(found, key=lambda work: -float(work.ms.sum()))
 
 
@@ -125,7 +127,11 @@ def _borders(recording: Recording) -> np.ndarray | None:
 class _Looks(NamedTuple):
     ns: np.ndarray
     stack: np.ndarray  # number of each one's stack
+    batch: np.ndarray  # what the outermost module was given, 0 where none was called
     stacks: Sequence[Stack]
+
+    def of(self, rows: np.ndarray) -> _Looks:
+        return _Looks(self.ns[rows], self.stack[rows], self.batch[rows], self.stacks)
 
 
 def _looks(recording: Recording) -> _Looks | None:
@@ -133,7 +139,10 @@ def _looks(recording: Recording) -> _Looks | None:
     stacks = [tuple(Line(*line) for line in stack) for stack in told.get("stacks") or []]
     ns, stack = (np.asarray(told.get(name) or [], np.int64) for name in ("ns", "stack"))
     count = min(len(ns), len(stack))
-    return _Looks(ns[:count], stack[:count], stacks) if count and stacks else None
+    batch = np.zeros(count, np.int64)  # an older recording has none
+    known = np.asarray(told.get("batch") or [], np.int64)[:count]
+    batch[: len(known)] = known
+    return _Looks(ns[:count], stack[:count], batch, stacks) if count and stacks else None
 
 
 def _in_few_steps(
@@ -191,8 +200,7 @@ def _makes_long(step: np.ndarray, others: np.ndarray, is_long: np.ndarray) -> bo
 
 def _with_costs(
     groups: Sequence[tuple[int, np.ndarray]],
-    stacks: Sequence[Stack],
-    stack: np.ndarray,
+    looks: _Looks,
     step: np.ndarray,
     plain: Stretches,
     between_ns: float,
@@ -223,8 +231,10 @@ def _with_costs(
         if np.median(its_count) >= ENOUGH_LOOKS:
             by_length_ns = beyond_ns[its_steps] * its_count / seen[its_steps]
             cost_ns = np.where(explains[its_steps], by_length_ns, cost_ns)
-        of_work = [stacks[one] for one in stack[its_rows]]
-        yield Recurring(_costliest(of_work, depth), Counter(of_work), its_steps, cost_ns / 1e6)
+        of_work = [looks.stacks[one] for one in looks.stack[its_rows]]
+        of_calls = looks.batch[its_rows][looks.batch[its_rows] > 0]
+        batch_size = Counter(of_calls.tolist()).most_common(1)[0][0] if len(of_calls) else None
+        yield Recurring(_costliest(of_work, depth), Counter(of_work), its_steps, cost_ns / 1e6, batch_size)
 
 
 def _costliest(seen: Sequence[Stack], depth: int) -> Stack:

@@ -12,6 +12,7 @@ from diagnose.compare.noise import Run
 from diagnose.document.rare_work import unseen_work
 from diagnose.judge.timelines import measured_case
 from diagnose.measure.areas.recurring import kind_of, left_of, places_of_work, set_to
+from diagnose.measure.measured import FACT_SELECTORS
 from diagnose.measure.metrics import Measured
 from diagnose.measure.missing import Missing
 from diagnose.measure.periods import mean_of_periods, period_of, spread, whole_periods
@@ -38,9 +39,15 @@ SAVE = [["train.py", 31, "<module>", "torch/serialization.py: save"]]
 
 
 def looked_at(
-    plain_ms: list[float], lines: dict[int, list[list[Any]]], rest_ms: float = 10, **facts: Any
+    plain_ms: list[float],
+    lines: dict[int, list[list[Any]]],
+    rest_ms: float = 10,
+    batch: int = 0,
+    **facts: Any,
 ) -> Measured:
-    """A look a ms, at the end of each: at ``lines`` of that step until its last 10 ms, then at training."""
+    """A look a ms, at the end of each: at ``lines`` of that step until its last 10 ms, then at training.
+    ``batch``: what evaluations give the model.
+    """
     stacks = [TRAIN, EVALUATE, SAVE]
     ns, stack, begin = [], [], 0.0
     for number, length in enumerate(plain_ms):
@@ -48,7 +55,8 @@ def looked_at(
             ns.append(int((begin + ms) * MS))
             stack.append(stacks.index(lines[number]) if number in lines and ms <= length - rest_ms else 0)
         begin += length
-    samples = {"ns": ns, "stack": stack, "stacks": stacks}
+    given = [batch if stacks[number] is EVALUATE else 0 for number in stack]
+    samples = {"ns": ns, "stack": stack, "batch": given, "stacks": stacks}
     return measured_case(
         {"timeline": STEP, "plain_ms": plain_ms, "facts": {"line_samples": samples, **facts}}
     )
@@ -65,6 +73,19 @@ def test_an_evaluation_every_tenth_step() -> None:
     assert one.metric("recurring_evaluations_interval") == 10
     assert one.metric("plain_step_ms") == pytest.approx(10)
     assert one.metric("slow_steps_ms") == 0  # nothing is left to explain
+
+
+def test_calls_of_the_model_with_fewer_samples_than_half_of_the_trainings() -> None:
+    def cost_ms(batch: int) -> Any:
+        plain_ms = [40.0 if number % 10 == 5 else 10 for number in range(30)]
+        lines = dict.fromkeys((5, 15, 25), EVALUATE)
+        one = looked_at(plain_ms, lines, batch=batch, forward={"count": 2, "batch_size": 64})
+        places = FACT_SELECTORS["small_evaluation_batches"].places(one)
+        assert not isinstance(places, Missing)
+        return [(place.line, place.ms_per_step) for place in places]
+
+    assert cost_ms(1) == cost_ms(32) == [(12, pytest.approx(30 / 10))]
+    assert cost_ms(33) == cost_ms(0) == []  # 0: the model was not seen to be given anything
 
 
 def work_of(*stacks: tuple[int, list[list[Any]]]) -> Recurring:

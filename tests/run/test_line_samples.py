@@ -5,7 +5,11 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
+
+import torch
+from torch import nn
 
 from diagnose.run.child import guard
 from diagnose.run.child.line_samples import LineSamples
@@ -38,6 +42,40 @@ def test_the_lines_that_run_are_seen_and_what_they_call() -> None:
     _work(0.03)
     samples.stop()
     assert len(samples.facts(1)["line_samples"]["ns"]) > count
+
+
+class _Slow(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        time.sleep(0.002)
+        return self.inner(x[:1])
+
+
+def test_how_many_samples_the_model_is_called_with() -> None:
+    here = str(Path(__file__).parent)
+    samples, model = LineSamples(Places(here, here)), _Slow()
+    samples.begin()
+    _work(0.05)
+    given = weakref.ref(kept := torch.zeros(3, 4))
+    for _ in range(50):
+        model(kept)
+    samples.stop()
+    del kept
+    assert given() is None
+    told = samples.facts(1)["line_samples"]
+    assert len(told["batch"]) == len(told["ns"])
+    of_work, of_model = (
+        {
+            batch
+            for batch, stack in zip(told["batch"], told["stack"], strict=True)
+            if (name in str(told["stacks"][stack]))
+        }
+        for name in ("_work", "_call_impl")
+    )
+    assert (of_work, of_model) == ({0}, {3})
 
 
 def test_what_fails_is_a_note(monkeypatch) -> None:  # type: ignore[no-untyped-def]

@@ -151,6 +151,18 @@ def works_at_epoch_ends(measured: Measured) -> list[Recurring]:
     return [work for work, _ in _kinds(measured) if _at_ends(work, measured)]
 
 
+def evaluations(measured: Measured) -> Iterator[tuple[Recurring, float]]:
+    """Those at the ends of epochs and between steps, as far as it is known after how many steps they come
+    back: with that number.
+    """
+    for work, kind in _kinds(measured):
+        if kind == "evaluation":
+            at_ends = _at_ends(work, measured)
+            steps = measured.number("epoch_step_count") if at_ends else every(work, measured)
+            if steps and steps > 0:
+                yield work, steps
+
+
 def steps_of_another_rhythm(measured: Measured) -> np.ndarray:
     """Which plain steps do what mostly comes where no epoch ends, and may meet an end by chance."""
     at_ends = at_epoch_ends(measured)

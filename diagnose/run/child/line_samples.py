@@ -8,19 +8,29 @@ its time in all, and next to nothing otherwise (`python -m benchmarks looks`).
 from __future__ import annotations
 
 import _thread
+import contextlib
+import sys
 from time import perf_counter_ns
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
+
+import torch
 
 from .guard import guarded
 from .looks import seen_now
 from .places import Places, library_path
+from .tensors import tensors_near
 
 _WITHIN_S = 0.02  # of each other come two looks
 _LOOKS = 1000  # after so many their distance doubles, so that a long phase has few thousand
 _LINES_AT_MOST = 12  # of one look: the outermost lines, where what only some steps do is called
 _STACKS_AT_MOST = 500  # different ones
 _ENDS_WITHIN_S = 0.1
+_MODULE_CALLS: set[CodeType] = {
+    vars(torch.nn.Module)[name].__code__
+    for name in ("_wrapped_call_impl", "_call_impl")
+    if name in vars(torch.nn.Module)
+}
 
 
 class LineSamples:
@@ -31,6 +41,7 @@ class LineSamples:
         # of all plain phases: an earlier one may hold more steps than the last
         self._ns: list[int] = []
         self._stack: list[int] = []
+        self._batch: list[int] = []
         self._stacks: dict[tuple[Any, ...], int] = {}
 
     def begin(self) -> None:
@@ -50,6 +61,7 @@ class LineSamples:
             "line_samples": {
                 "ns": self._ns[:],
                 "stack": self._stack[: len(self._ns)],
+                "batch": self._batch[: len(self._ns)],
                 "stacks": [list(map(list, stack)) for stack in self._stacks],
             }
         }
@@ -59,26 +71,27 @@ class LineSamples:
         try:
             while True:
                 within_s = _WITHIN_S * 2 ** (len(self._ns) // _LOOKS)
-                stack = seen_now(self._trained, self._lines, within_s, self._wait)
+                stack, batch = seen_now(self._trained, self._seen, within_s, self._wait)
                 if self._over:
                     return
-                self._keep(stack)
+                self._keep(stack, batch)
         finally:
             self._looking.release()
 
     def _wait(self, seconds: float) -> None:
         self._over = self._stopped.acquire(timeout=seconds)
 
-    def _lines(self, frame: FrameType | None) -> tuple[Any, ...]:
-        return user_lines(frame, self._places)
+    def _seen(self, frame: FrameType | None) -> tuple[tuple[Any, ...], int]:
+        return user_lines(frame, self._places), batch_given(frame)
 
-    def _keep(self, stack: tuple[Any, ...]) -> None:
+    def _keep(self, stack: tuple[Any, ...], batch: int) -> None:
         number = self._stacks.get(stack)
         if number is None:
             if len(self._stacks) >= _STACKS_AT_MOST:
                 return
             number = self._stacks[stack] = len(self._stacks)
         self._stack.append(number)
+        self._batch.append(batch)
         self._ns.append(perf_counter_ns())
 
 
@@ -101,3 +114,27 @@ def user_lines(frame: FrameType | None, places: Places) -> tuple[Any, ...]:
         called = f"{file or library_path(code.co_filename)}: {code.co_name}"
         frame = frame.f_back
     return tuple(lines[: -_LINES_AT_MOST - 1 : -1])
+
+
+def batch_given(frame: FrameType | None) -> int:
+    """The first dimension of the first tensor that the outermost module on the stack was called with; 0 where
+    none is called.
+    """
+    called: FrameType | None = None
+    while frame is not None:
+        if frame.f_code in _MODULE_CALLS:
+            called = frame
+        frame = frame.f_back
+    with contextlib.suppress(Exception):  # it may go on and end meanwhile
+        return _first_dimension(called) if called is not None else 0
+    return 0
+
+
+def _first_dimension(called: FrameType) -> int:
+    local = called.f_locals
+    given = [*local.get("args", ()), *local.get("kwargs", {}).values()]
+    if sys.version_info < (3, 13):
+        local.clear()  # this copy would keep what the call was given
+    # a class of the script's may run its own code when it is asked for its shape
+    shapes = (tensor.shape for tensor in tensors_near(given) if type(tensor) is torch.Tensor)
+    return next((shape[0] for shape in shapes if shape), 0)
