@@ -47,12 +47,19 @@ class Collate:
             return torch.tensor(row + [0] * (longest - len(row)))
 
         return torch.stack([padded(row) for row in rows])
+
+    def pad(self, rows):
+        self.pad(rows)
+        return torch.zeros(len(rows), 192)
+
+    def of_both(self, rows):
+        return self.pad(rows)
 """
 
 
-@pytest.mark.parametrize(("defined_at", "told"), [(3, 9), (4, 4)])
+@pytest.mark.parametrize(("defined_at", "told"), [(3, 9), (4, 4), (15, 13)])
 def test_shared_padding_is_told_at_the_line_that_pads(tmp_path: Path, defined_at: int, told: int) -> None:
-    """Line 3 begins the function; at line 4 none does."""
+    """Line 3 begins the function; at line 4 none does; the one at line 15 calls another one."""
     (tmp_path / "data.py").write_text(COLLATE)
     made = {"file": str(tmp_path / "data.py"), "line": defined_at, "function": "__call__"}
     loader = {"num_workers": 0, "file": "/job/train.py", "line": 9, "function": "main", "collated": made}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -156,23 +157,35 @@ def _padding(measured: Measured, padded: dict[str, Any], share: float, made: str
 
 
 def _first_padding(sources: Sources, function: dict[str, Any]) -> int:
-    """The first line of the function that makes tensors of one size; that of the function itself where its
-    source is not at hand, or no such line is in it.
+    """The first line that makes tensors of one size, in the function or in those of the same file that it
+    calls; the function's own where its source is not at hand, or no such line is in it.
     """
     text = "\n".join(line.rstrip("\n") for line in sources.lines(function["file"]))
     try:
         defined = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
     except (SyntaxError, ValueError, RecursionError):
         defined = []
-    lines = [
-        node.lineno
-        for one in defined
-        if function["line"] in {one.lineno, *(decorator.lineno for decorator in one.decorator_list)}
-        for part in one.body
-        for node in ast.walk(part)
-        if isinstance(node, ast.Call) and PADS.search(ast.unparse(node.func).rpartition(".")[2])
-    ]
-    return min(lines, default=int(function["line"]))
+    its_line = int(function["line"])
+    for made in defined:
+        if its_line in {made.lineno, *(decorator.lineno for decorator in made.decorator_list)}:
+            return next(_padding_lines(made, defined, frozenset()), its_line)
+    return its_line
+
+
+def _padding_lines(
+    function: ast.FunctionDef, defined: Sequence[ast.FunctionDef], above: frozenset[str]
+) -> Iterator[int]:
+    """Of the function, and of those of these that it calls by name, in order; ``above``: that call it."""
+    above |= {function.name}
+    inside = (node for part in function.body for node in ast.walk(part))
+    for call in sorted((node for node in inside if isinstance(node, ast.Call)), key=lambda call: call.lineno):
+        name = ast.unparse(call.func).rpartition(".")[2]
+        if name in above:
+            continue
+        called = [other for other in defined if other.name == name]
+        lines = [line for other in called for line in _padding_lines(other, defined, above)]
+        if lines or PADS.search(name):
+            yield from lines or [call.lineno]
 
 
 def _on_packed_ms(measured: Measured) -> float:

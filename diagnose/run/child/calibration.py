@@ -11,7 +11,8 @@ from typing import Any
 import torch
 
 from .accelerator import Activities
-from .marks import Marks, mark
+from .marks import Marks
+from .ranges import mark
 from .recorder import recording_session
 
 _REPEATS = 200

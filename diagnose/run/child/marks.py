@@ -19,18 +19,18 @@ from torch.utils.data import dataloader
 
 from .garbage import CollectorCallback, is_full
 from .guard import guarded, note
+from .index_marks import IndexMarks
 from .inspection import compiler_in_use
 from .patching import Patches
 from .places import Places
 from .processor import PARTS, Processor
-
-# a tenth of record_function's cost; private, so it may go
-mark: Any = getattr(torch._C._profiler, "_RecordFunctionFast", torch.autograd.profiler.record_function)
+from .ranges import mark
 
 _READS = ("item", "tolist", "cpu", "numpy", "to", "cuda", "nonzero")
 _DUNDER_READS = ("bool", "float", "int", "index", "repr", "format")
 
 
+# not `__getitem__`, see `index_marks`
 _OPERATORS = tuple(
     f"__{name}__"
     for plain in (
@@ -49,10 +49,7 @@ _OPERATORS = tuple(
         "rshift",
     )
     for name in (plain, "r" + plain, "i" + plain)
-) + tuple(
-    f"__{name}__"
-    for name in ("neg", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "getitem", "setitem", "contains")
-)
+) + tuple(f"__{name}__" for name in ("neg", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "contains"))
 
 
 class Observer:
@@ -97,10 +94,11 @@ class Marks:
         self._step_hook: Any = None
         self._inside = threading.local()
         self._collector = CollectorCallback(self._collecting)
+        self._index_marks = IndexMarks(places)
 
     def install(self, *, operators: bool) -> None:
         """`operators`: also make ``a @ b`` a Python call, so that a profiler with
-        stacks sees the line it is made from.
+        stacks sees the line it is made from, and mark the lines that index.
 
         Compiled code is valid for the functions it was compiled with, so with torch.compile in use
         only what it never sees is wrapped.
@@ -113,6 +111,7 @@ class Marks:
             self._wrap_reads()
             if operators:
                 self._wrap_operators()
+                self._index_marks.begin(sys._getframe())
         for kind, notice in (("forward", observer.forward), ("backward", lambda *_: observer.backward())):
             owner, name = self._place_for(kind)
             replace(owner, name, wrap(kind, kind, getattr(owner, name), notice))
@@ -143,6 +142,7 @@ class Marks:
                 self._patches.replace(torch.Tensor, name, _called(getattr(torch.Tensor, name)))
 
     def remove(self) -> None:
+        self._index_marks.end()
         self._patches.restore()
         # where a step is one of the evaluations within the optimizer's, that is still open
         self._step_ended()

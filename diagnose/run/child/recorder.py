@@ -16,9 +16,10 @@ from torch.profiler import profile, python_tracer
 
 from .accelerator import Activities
 from .heap import keep_thresholds
-from .marks import Marks, mark
+from .marks import Marks
 from .other_profilers import OtherProfilers
 from .patching import Patches
+from .ranges import mark
 
 
 def _all_threads() -> Any:

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch.optim.optimizer import Optimizer
 
 from .guard import guarded
-from .marks import mark
 from .places import Places
+from .ranges import mark
 from .tensors import tensors_near
 
 _NODES_AT_MOST = 20_000  # of a graph that is walked through, once for each module and recording
