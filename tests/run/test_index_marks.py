@@ -26,7 +26,7 @@ class _Marks:
         class Mark:
             def __init__(self, name: str) -> None:
                 kind, file, line, _ = name.split("|")
-                assert (kind, file) == ("diagnose::index", str(HERE))
+                assert (kind, file) == ("diagnose::subscript", str(HERE))
                 self.line = int(line) - FIRST
 
             def __enter__(self) -> None:

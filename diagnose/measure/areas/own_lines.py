@@ -263,7 +263,7 @@ def _of_hooks(measured: Measured, view: Selection) -> Rows:
 
 @once
 def _explained(view: Selection) -> Intervals:
-    marks = (view.kind == "mark") & ~view.marked("tick", "index") & view.on_training_thread
+    marks = (view.kind == "mark") & ~view.marked("tick", "subscript") & view.on_training_thread
     trained = view.outermost_ops(_trained(view))
     calls = view.clipped(view.calls, calls_to(view, _specific()))
     loops = loop_time(view, parameter_loops(view))

@@ -89,7 +89,7 @@ class IndexMarks:
             file = self._places.user_file(code.co_filename)
             lines = indexing_lines(code) if file else ()
             names = self._names[code] = {
-                line: f"diagnose::index|{file}|{line}|{code.co_name}" for line in lines
+                line: f"diagnose::subscript|{file}|{line}|{code.co_name}" for line in lines
             }
         return names
 
