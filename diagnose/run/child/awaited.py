@@ -39,14 +39,14 @@ class Awaited:
         """Whether anything is worth more steps; ``begins_ns``: when they began, and the last one ended.
         ``is_first``: nothing is recorded yet, so enough steps have to follow.
         """
-        steps = len(begins_ns) - 1
+        steps, enough = len(begins_ns) - 1, schedule.steps_after(pace_ns)
         limit = self._longest_ns / max(1, pace_ns) if may_wait else 0.0
-        if self._comes_soon(steps, limit, schedule.STEPS_AFTER if is_first else 0, left):
+        if self._comes_soon(steps, limit, enough if is_first else 0, left):
             return self._waits(_RARE)
         step_ns = [end - begin for begin, end in itertools.pairwise(begins_ns)]
         if may_wait and schedule.awaits_another(step_ns):
             return self._waits(_AGAIN)
-        goes_on = not is_first or (left is not None and left >= schedule.STEPS_AFTER)
+        goes_on = not is_first or (left is not None and left >= enough)
         if steps >= self._look_at:
             self._look_at, self._differ = math.ceil(_LATER * steps), schedule.is_unsure(step_ns)
         return may_wait and goes_on and self._differ and self._waits(_UNSURE)

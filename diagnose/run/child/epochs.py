@@ -116,7 +116,8 @@ class Epoch:
         in_this, outer = self.ends[0].come_in or 0.0, told[1]
         known = [ends.come_in for ends in self.ends if ends.come_in is not None]
         if outer.now is not None and outer.total is not None:
-            known.append(in_this + (outer.total - 1 - outer.now) * (self.ends[0].every or in_this))
+            at_least = self.ends[0].every or max(in_this, self._begin_left or 0)
+            known.append(in_this + (outer.total - 1 - outer.now) * at_least)
         self.steps_left = max(known, default=0.0)
 
     def _look_at_innermost(self, told: list[Round], left: int | None, steps: int) -> None:

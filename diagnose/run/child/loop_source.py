@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import linecache
+import sys
 from collections.abc import Iterator
 from types import CodeType
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from torch.utils.data import DataLoader
 
 from .frame_values import Unknown, read, whole_number
 
 Loop = ast.For | ast.While | ast.AsyncFor
+_Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+# functions of their own, by the names that CPython gives these; since 3.12 only generators are
+_FUNCTIONS: dict[str, type[_Comprehension]] = {
+    "<genexpr>": ast.GeneratorExp,
+    "<listcomp>": ast.ListComp,
+    "<setcomp>": ast.SetComp,
+    "<dictcomp>": ast.DictComp,
+}
+_OWN_FUNCTION: tuple[type[_Comprehension], ...] = (
+    (ast.GeneratorExp,) if sys.version_info >= (3, 12) else tuple(_FUNCTIONS.values())
+)
 # count, modulus, rest, and what has to be true besides
 Remainder = tuple[ast.expr, ast.expr, ast.expr, tuple[ast.expr, ...]]
 _LONGEST = 1 << 20  # characters of a file that is parsed
@@ -26,16 +39,28 @@ class LoopSource:
         self._trees: dict[str, list[ast.stmt]] = {}
 
     def loops_around(self, file: str, code: CodeType, line: int) -> Iterator[Loop]:
-        """Those around a line of the code, outermost first; none where the source cannot be read."""
+        """Those around a line of the code, outermost first; none where the source cannot be read. A
+        comprehension is one, too.
+        """
+        if code.co_name in _FUNCTIONS:
+            kind = _FUNCTIONS[code.co_name]
+            for node in itertools.chain.from_iterable(map(ast.walk, self._tree(file))):
+                if isinstance(node, kind) and node.lineno == code.co_firstlineno and _holds(node, line):
+                    yield _as_loop(node)
+            return
         for node in within(*self.body(file, code)):
             if isinstance(node, Loop) and holds(node.body, line):
                 yield node
+            elif (
+                isinstance(node, _Comprehension)
+                and not isinstance(node, _OWN_FUNCTION)
+                and _holds(node, line)
+            ):
+                yield _as_loop(node)
 
     def body(self, file: str, code: CodeType) -> list[ast.stmt]:
         """Of a function, or of the module; empty where the source cannot be read."""
-        if file not in self._trees:
-            self._trees[file] = _parsed("".join(linecache.getlines(file)))
-        tree = self._trees[file]
+        tree = self._tree(file)
         if code.co_name == "<module>":
             return tree
         for statement in tree:
@@ -45,6 +70,27 @@ class LoopSource:
                     if min([node.lineno, *decorators]) == code.co_firstlineno:
                         return node.body
         return []
+
+    def _tree(self, file: str) -> list[ast.stmt]:
+        if file not in self._trees:
+            self._trees[file] = _parsed("".join(linecache.getlines(file)))
+        return self._trees[file]
+
+
+def _holds(node: ast.expr, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or -1)
+
+
+def _as_loop(comprehension: _Comprehension) -> ast.For:
+    """The same as a statement."""
+    over = comprehension.generators[0]
+    parts = (
+        [comprehension.key, comprehension.value]
+        if isinstance(comprehension, ast.DictComp)
+        else [comprehension.elt]
+    )
+    body: list[ast.stmt] = [ast.copy_location(ast.Expr(part), part) for part in parts]
+    return ast.copy_location(ast.For(over.target, over.iter, body, []), comprehension)
 
 
 def _parsed(source: str) -> list[ast.stmt]:

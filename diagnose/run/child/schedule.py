@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -39,7 +40,7 @@ _FIRST_LOOK = {"plain": 1, "timeline": 2, "detail": 1}  # of a script on a GPU t
 _TO_SHORT_TIMELINE = 9
 _GROWTH = 6  # times the steps of the round before, as long as the full one is twice that
 _NEVER_NS = 1 << 62
-STEPS_AFTER = 64  # enough for all other phases
+_TO_SPARE = 5 / 3  # times as many steps as the other phases take are enough for them
 _LONG = 3  # times the median step
 # a standard deviation is 1.4826 median ones, a median's error 1.2533 of a mean's; both for normal noise
 _ERROR_OF_MEDIAN = 1.4826 * 1.2533
@@ -125,6 +126,12 @@ def paced(full: Round, step_ns: int) -> Round:
         return full
     least_ns = max(plain.least_ns, min(_SEEN_STEPS * step_ns, _SEEN_NS))
     return full | {"plain": replace(plain, least_ns=least_ns)}
+
+
+def steps_after(step_ns: int) -> int:
+    """Enough for all phases after the plain one."""
+    others = (budget for name, budget in budgets().items() if name != "plain")
+    return math.ceil(_TO_SPARE * sum(budget.expected_steps(step_ns) for budget in others))
 
 
 def rounds(full: Round, steps_left: int | None, step_ns: int, *, unrecorded: bool = False) -> list[Round]:
