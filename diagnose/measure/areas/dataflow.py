@@ -176,6 +176,11 @@ def constant_calls(measured: Measured) -> list[FactPlace] | Missing:
     return _where_trained(measured, "constant")
 
 
+@fact_selector("sample_work", "what steps compute of samples alone, the same whenever a sample comes")
+def _sample_work(measured: Measured) -> list[FactPlace] | Missing:
+    return _where_trained(measured, "of_samples")
+
+
 def _where_trained(measured: Measured, what: str) -> list[FactPlace] | Missing:
     """None where nothing is trained: there a model's result that nobody reads, or that is always the same,
     may be all that a benchmark is about.

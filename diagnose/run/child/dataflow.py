@@ -4,14 +4,15 @@ the one before has ended with.
 
 A mode of torch's sees each call with the tensors that it is given and gives. From that is told: calls that
 one line makes again and again though none needs the result of another (`at_once`), calls that ask for what an
-earlier one has computed (`again`), or for what is the same in each step (`constant`), calls of whose result
-little is read (`unread`), that is kept and replaced by another before it is read (`replaced`), or that is
-neither read nor trained (`dropped`), products of nearly empty matrices (`sparse`), of sparse matrices kept
-by coordinates (`coordinates`), of rows that are there many times (`repeated`) and of batches of matrices that
-are (`matrices`), solutions with the same matrix (`factored`), convolutions that reach beyond what they are
-given (`beyond`), dense ones of channels by themselves (`depthwise`), attention of which a mask leaves few
-pairs (`masked`), penalties on weights (`penalties`), calls by which `torch.distributions` checks what it is
-given (`checks`), and those of normal distributions all of whose covariances are 0 (`diagonal`).
+earlier one has computed (`again`), for what is the same in each step (`constant`), or for what is the same of
+a loader's sample whenever it comes (`of_samples`), calls of whose result little is read (`unread`), that is
+kept and replaced by another before it is read (`replaced`), or that is neither read nor trained (`dropped`),
+products of nearly empty matrices (`sparse`), of sparse matrices kept by coordinates (`coordinates`), of rows
+that are there many times (`repeated`) and of batches of matrices that are (`matrices`), solutions with the
+same matrix (`factored`), convolutions that reach beyond what they are given (`beyond`), dense ones of
+channels by themselves (`depthwise`), attention of which a mask leaves few pairs (`masked`), penalties on
+weights (`penalties`), calls by which `torch.distributions` checks what it is given (`checks`), and those of
+normal distributions all of whose covariances are 0 (`diagonal`).
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from .penalties import Made
 from .places import Place, Places
 from .products import WAYS, Products
 from .rounds_trial import left_of_rounds
+from .sample_work import Origin, SampleWork, tell_of_batches, told_at
 from .seen_step import ROUNDS_AT_LEAST, Group, SeenStep
 from .tensors import tensors_in
 from .unread import Reads
@@ -82,6 +84,7 @@ class Dataflow(TorchFunctionMode):
         self._pid, self._began_ns = os.getpid(), perf_counter_ns()
         owner, name = self._place_for("backward")
         self._patches.replace(owner, name, self._following(getattr(owner, name)))
+        tell_of_batches(self._patches, self._batch_came)
         self.__enter__()
         self._entered = self._looks = True
         return True
@@ -127,6 +130,7 @@ class Dataflow(TorchFunctionMode):
         self._products = Products()  # of the first step
         self._later = []
         self._written: set[int] = set()  # values (by number) that were written to
+        self._samples = SampleWork()
         self._first_calls = None
         self._reads, self._made = Reads(), []
         self._activations = Activations()
@@ -151,6 +155,10 @@ class Dataflow(TorchFunctionMode):
             return original(tensors, *args, **kwargs)
 
         return run_backward
+
+    def _batch_came(self, tensors: list[Tensor]) -> None:
+        if self._looks and os.getpid() == self._pid:
+            self._samples.batch(self._values.of(tensor).number for tensor in tensors)
 
     @guarded("looking at the dataflow")
     def _before(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Call | None:
@@ -182,6 +190,11 @@ class Dataflow(TorchFunctionMode):
         self._written |= call.written
         self._values.given_back(call, results, bits)
         numbered = [(self._values.of(tensor).number, tensor) for tensor in results]
+        origin = self._samples.call(call, (number for number, _ in numbered), self._steps)
+        if site is not None and origin == Origin.OTHERS:
+            self._step.of_others |= site.around
+        elif site is not None and origin == Origin.SAMPLES and not _is_view_of(results[0], call.given):
+            self._step.of_samples[tuple(frame.place for frame in site.frames)] += ns
         if self._first_calls is None and numbered:
             number, result = numbered[0]
             self._products.made(call, result, number, self._made[-1] if site is not None else None)
@@ -338,6 +351,7 @@ class Dataflow(TorchFunctionMode):
             "again": listed(again),
             "computed_again": self._of_lines(computed_again),
             **({"constant": self._of_lines(self._constant())} if self._later else {}),
+            **({"of_samples": listed(self._of_samples())} if self._later else {}),
             **(self._unread() if self._steps and self._looks else {}),
             "checks": listed(step.checks),
             "penalties": self._of_lines(step.penalties),
@@ -369,12 +383,22 @@ class Dataflow(TorchFunctionMode):
                     constant.setdefault(place, Sum()).add_part(told, self._part(step), 1 / len(self._later))
         return constant
 
+    def _of_samples(self) -> dict[Place, Sum]:
+        """What later steps computed on average of samples alone."""
+        found: dict[Place, Sum] = {}
+        for step in self._later:
+            for place, told in told_at(step.of_samples, step.of_others).items():
+                found.setdefault(place, Sum()).add_part(told, self._part(step), 1 / len(self._later))
+        return found
+
     def _part(self, step: SeenStep) -> float:
         """Of a later step's time in the average, as if all its calls had taken as long as the first one's."""
         return self._first.calls_ns / max(step.calls_ns, 1) / len(self._later)
 
 
 def _is_view_of(result: Tensor, given: list[Tensor]) -> bool:
-    """A result may also be a view of what the call itself has computed."""
+    """Or one of these. A result may also be a view of what the call itself has computed."""
     base = result._base
+    if any(tensor is result for tensor in given):
+        return True
     return base is not None and any(tensor is base or tensor._base is base for tensor in given)

@@ -54,6 +54,9 @@ class SeenStep:
     computed_later: dict[Place, Sum] = field(default_factory=dict)
     # by line and number of the value, what two steps before and earlier was asked for too
     constant: dict[tuple[Place, int], Sum] = field(default_factory=dict)
+    # of calls that depend on samples alone, by the lines that lead there, the innermost first
+    of_samples: Counter[tuple[Place, ...]] = field(default_factory=Counter)
+    of_others: set[Place] = field(default_factory=set)  # lines under which calls depend on something else
     checks: dict[Place, Sum] = field(default_factory=dict)
     penalties: dict[Place, Sum] = field(default_factory=dict)  # on weights, in the loss
     squares: Penalties = field(default_factory=Penalties)

@@ -107,8 +107,8 @@ class Call:
 
     ``given``: its tensors; ``numbers``: of their values; ``bits``: what they depend on; ``other_bits``: what
     all but the first do; ``fixed``: the numbers of those that were not made by a call seen; ``written``: of
-    those that it writes to. ``number``: of its value; ``asked``: of what it asks for, the same for all
-    gradients that one pass through a graph gives.
+    those that it writes to. ``is_new``: what it gives is another value each time. ``number``: of its value;
+    ``asked``: of what it asks for, the same for all gradients that one pass through a graph gives.
     """
 
     def __init__(self, values: Values, func: Callable[..., Any], args: Any, kwargs: Any) -> None:
@@ -132,14 +132,21 @@ class Call:
         self.others_written = self.given[1:] if self.name.startswith("_fused_") else []
         self.is_of_this_step = not of_given or of_given[0].made
         self.computes = bool(of_given) and self.name != "__get__"
-        random = _RANDOM.search(self.name) or kwargs.get("dropout_p")
-        if random or self.name in _FROM_HOST or func in _GRADIENT:
+        self.is_new = self._is_random or self.name in _FROM_HOST or func in _GRADIENT
+        if self.is_new:
             self.number = values.new_number()
         else:
             self.number = _number(values, (func, torch.is_grad_enabled()), args, kwargs)
         self.asked = self.number
         if func is torch.autograd.grad:
             self.asked = _number(values, "gradients", args[:1], kwargs.get("grad_outputs"))
+
+    @property
+    def _is_random(self) -> bool:
+        """Dropout in evaluation, or of nothing, is not."""
+        if self.options.get("training") is False or self.options.get("p") == 0:
+            return False
+        return bool(_RANDOM.search(self.name) or self.options.get("dropout_p"))
 
     def _written_to(self) -> list[torch.Tensor]:
         """With what they are views of."""
