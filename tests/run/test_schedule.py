@@ -24,6 +24,12 @@ from diagnose.run.child.warm_up import WarmUp
         ("xxabcabcabcabc", 3),
         ("abcdefghij", 1),
         ("aaaaaaaaabbbbbbbbbbbbbbbbbb", 1),
+        ("aab" * 4 + "a" + "aab" * 4, 3),  # an epoch of 13 batches, for two critic's steps and one
+        ("aab" * 4 + "aa" + "aab" * 4, 3),
+        ("aab" * 4 + "a" + "aab" + "a" + "aab" * 4, 1),  # cut twice
+        ("aab" * 6 + "a" + "aa", 1),  # nobody knows yet how it goes on
+        ("b" + "a" * 30 + "b" * 30, 1),
+        ("aaaab" * 3 + "aaab" * 3, 1),
     ],
 )
 def test_the_period_of_several_optimizers(sources: str, expected: int) -> None:

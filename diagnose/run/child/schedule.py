@@ -23,6 +23,7 @@ _PLAIN_NS_AT_MOST = 30 * SECOND
 _PARTS_STEPS_AT_LEAST = 3
 _PARTS_NS = SECOND // 2
 _LONGEST_PERIOD = 512
+_PERIODS_IF_CUT = 5  # at least, of which one may be cut short
 # recorded at once, while the script warms up: it may end before a proper recording
 EARLY_STEPS = {"timeline": 2, "detail": 1}
 # a step that takes longer is recorded with stacks only in its turn: that can take several times as long
@@ -214,12 +215,19 @@ def awaits_another(step_ns: Sequence[int]) -> bool:
 def period(sources: Sequence[object], newest_at: int = 0) -> int:
     """Ticks after which the sequence of ticking optimizers or models repeats; 1 if it does not.
 
-    The first third may differ, and all before the last of them came for the first time (`newest_at`).
+    The first third may differ, and all before the last of them came for the first time (`newest_at`). An
+    epoch that ends within a period may cut it short, once.
     """
     length = len(sources)
     repeats = min(-(-2 * length // 3), length - newest_at)
     for candidate in range(1, min(_LONGEST_PERIOD, length // 2) + 1):
         tail = sources[-max(2 * candidate, repeats) :]
-        if all(tail[i] == tail[i - candidate] for i in range(candidate, len(tail))):
+        differ = [i for i in range(candidate, len(tail)) if tail[i] != tail[i - candidate]]
+        if not differ or (
+            len(tail) >= _PERIODS_IF_CUT * candidate
+            and len(set(tail[-candidate:])) > 1  # else one loop follows another
+            and differ[-1] - differ[0] < candidate  # within one period, with a whole one after it
+            and differ[-1] < len(tail) - candidate
+        ):
             return candidate
     return 1
