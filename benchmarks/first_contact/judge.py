@@ -29,7 +29,9 @@ REMARK = (
     "The machine was shared, and single shares are good to some 6 points.\n\n"
     "0.1.0+e88534d2 to e0e4b352: one round of ten scripts, one of them given up. hh02's data were changed "
     "by its author while it was met first; that run could not start, and the row is of the next one. gg01's "
-    "metric was timed again after the run: 19 % instead of 22."
+    "metric was timed again after the run: 19 % instead of 22.\n\n"
+    "0.1.0+2ea9a02a: nn01 died under the recorder (mended since); its row tells what was said of two steps. "
+    "0.1.0+1d65a99d: nn05 was begun twice, and the first run went on beside the second one's first minute."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them
