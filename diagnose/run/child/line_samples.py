@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import _thread
 import contextlib
-import sys
 from time import perf_counter_ns
 from types import CodeType, FrameType
 from typing import Any
@@ -131,10 +130,10 @@ def batch_given(frame: FrameType | None) -> int:
 
 
 def _first_dimension(called: FrameType) -> int:
+    # Not cleared, though this copy keeps what the call was given until it ends: whoever traces the script's
+    # thread writes it back.
     local = called.f_locals
     given = [*local.get("args", ()), *local.get("kwargs", {}).values()]
-    if sys.version_info < (3, 13):
-        local.clear()  # this copy would keep what the call was given
     # a class of the script's may run its own code when it is asked for its shape
     shapes = (tensor.shape for tensor in tensors_near(given) if type(tensor) is torch.Tensor)
     return next((shape[0] for shape in shapes if shape), 0)
