@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -55,9 +56,20 @@ def _fails(values: list[int]) -> None:
     values[99]
 
 
+def _holds_its_variables(values: list[int]) -> set[str]:
+    held = locals()
+    first = values[0]
+    second = values[first]
+    return {*held} | {f"{second}"}
+
+
 FIRST = _work.__code__.co_firstlineno
 SOME = _some.__code__.co_firstlineno - FIRST
 FAILS = _fails.__code__.co_firstlineno - FIRST
+
+
+def _caller() -> FrameType:
+    return sys._getframe(1)
 
 
 def traced(function: Any, *given: Any) -> IndexMarks:
@@ -93,8 +105,8 @@ def test_an_error_closes_the_mark_and_is_the_scripts(monkeypatch: pytest.MonkeyP
 
 def test_what_is_open_at_the_end_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     marks, ended = _Marks(monkeypatch), IndexMarks(Places(str(HERE.parent), str(HERE.parent)))
-    here = sys._getframe().f_lineno + 3 - FIRST
-    ended.begin(sys._getframe())
+    here = _caller().f_lineno + 3 - FIRST
+    ended.begin(_caller())
     values = [1, 2]
     values[(ended.end() or 0)] = 5  # type: ignore[func-returns-value]
     values[1] = 6
@@ -126,6 +138,14 @@ def test_a_fault_of_ours_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     traced(_work, values := [3, 0, 7])
     assert values == [3, 4, 7]
     assert any("lines that index" in sentence for sentence in guard.notes())
+
+
+def test_a_function_that_holds_its_variables_is_not_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or what it holds would get the variables that came later."""
+    marks, found = _Marks(monkeypatch), []
+    traced(lambda: found.append(_holds_its_variables([1, 7])))
+    assert found == [{"values", "7"}]
+    assert not marks.seen
 
 
 def test_only_lines_that_index_are_told() -> None:

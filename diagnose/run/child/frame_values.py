@@ -41,6 +41,14 @@ def variables_of(frame: FrameType) -> dict[str, Any]:
     return found
 
 
+def is_changed_by_tracing(code: CodeType) -> bool:
+    """Whether that is a function that may hold the dictionary of its variables: before Python 3.13 whoever
+    traces it fills the very dictionary anew at each line.
+    """
+    is_function = bool(code.co_flags & inspect.CO_OPTIMIZED)
+    return sys.version_info < (3, 13) and is_function and _may_hold_locals(code)
+
+
 @functools.lru_cache(maxsize=64)
 def _may_hold_locals(code: CodeType) -> bool:
     """Also where a function merely has such a name; `model.eval()` is none."""

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from .frame_values import is_changed_by_tracing
 from .guard import guarded
 from .places import Places
 from .ranges import mark
@@ -87,7 +88,7 @@ class IndexMarks:
         names = self._names.get(code)
         if names is None:
             file = self._places.user_file(code.co_filename)
-            lines = indexing_lines(code) if file else ()
+            lines = indexing_lines(code) if file and not is_changed_by_tracing(code) else ()
             names = self._names[code] = {
                 line: f"diagnose::subscript|{file}|{line}|{code.co_name}" for line in lines
             }

@@ -11,6 +11,7 @@ from time import perf_counter_ns
 from types import CodeType, FrameType
 from typing import Any
 
+from .frame_values import is_changed_by_tracing
 from .guard import guarded, note
 
 WHAT = "timing the script's lines"
@@ -196,7 +197,8 @@ class Tracer:
     def _of_user(self, code: CodeType) -> bool:
         known = self._is_user.get(code)
         if known is None:
-            known = self._is_user[code] = bool(self._user_file(code.co_filename))
+            is_user = bool(self._user_file(code.co_filename)) and not is_changed_by_tracing(code)
+            known = self._is_user[code] = is_user
         return known
 
     @guarded(WHAT)
