@@ -7,6 +7,7 @@ through it (an actor through its critic), only the gradients of its parameters w
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections import Counter
 from typing import Any, NamedTuple
@@ -87,8 +88,11 @@ class Cleared:
 def _gradients(model: nn.Module) -> tuple[Any, ...]:
     """Where they lie and how often they were written to, of some. Python's objects for them come and go."""
     gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None][:_PROBES]
-    storages = [storage_of(gradient) for gradient in gradients]
-    return tuple(
-        (None if storage is None else storage.data_ptr(), gradient._version)
-        for gradient, storage in zip(gradients, storages, strict=True)
-    )
+    return tuple((_begin_of(storage_of(gradient)), gradient._version) for gradient in gradients)
+
+
+def _begin_of(storage: Any) -> int | None:
+    """None for one whose memory was given away, as sharded training (FSDP) does."""
+    with contextlib.suppress(RuntimeError):
+        return None if storage is None else int(storage.data_ptr())
+    return None
