@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
 import pytest
 
@@ -34,6 +35,30 @@ from diagnose.run.child.warm_up import WarmUp
 )
 def test_the_period_of_several_optimizers(sources: str, expected: int) -> None:
     assert period(sources) == expected
+
+
+class Counted:
+    """A source that counts how often sources are compared."""
+
+    compared = 0
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return isinstance(other, Counted) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+def test_what_does_not_repeat_is_seen_by_few_comparisons() -> None:
+    """At each tick of a warm-up: of each of 500 periods tried some two ticks on average tell."""
+    Counted.compared = 0
+    names = Random(0).choices("ab", k=1000)
+    assert period([Counted(name) for name in names]) == 1
+    assert Counted.compared < 5 * 500
 
 
 def warm_up_of(ticks: str) -> WarmUp:

@@ -39,9 +39,9 @@ class Awaited:
         """Whether anything is worth more steps; ``begins_ns``: when they began, and the last one ended.
         ``is_first``: nothing is recorded yet, so enough steps have to follow.
         """
-        steps, enough = len(begins_ns) - 1, schedule.steps_after(pace_ns)
+        steps, enough = len(begins_ns) - 1, schedule.steps_after(pace_ns) if is_first else 0
         limit = self._longest_ns / max(1, pace_ns) if may_wait else 0.0
-        if self._comes_soon(steps, limit, enough if is_first else 0, left):
+        if self._comes_soon(steps, limit, enough, left):
             return self._waits(_RARE)
         step_ns = [end - begin for begin, end in itertools.pairwise(begins_ns)]
         if may_wait and schedule.awaits_another(step_ns):

@@ -129,10 +129,12 @@ def paced(full: Round, step_ns: int) -> Round:
     return full | {"plain": replace(plain, least_ns=least_ns)}
 
 
+_AFTER_PLAIN = [budget for name, budget in budgets().items() if name != "plain"]
+
+
 def steps_after(step_ns: int) -> int:
     """Enough for all phases after the plain one."""
-    others = (budget for name, budget in budgets().items() if name != "plain")
-    return math.ceil(_TO_SPARE * sum(budget.expected_steps(step_ns) for budget in others))
+    return math.ceil(_TO_SPARE * sum(budget.expected_steps(step_ns) for budget in _AFTER_PLAIN))
 
 
 def rounds(full: Round, steps_left: int | None, step_ns: int, *, unrecorded: bool = False) -> list[Round]:
@@ -222,12 +224,22 @@ def period(sources: Sequence[object], newest_at: int = 0) -> int:
     repeats = min(-(-2 * length // 3), length - newest_at)
     for candidate in range(1, min(_LONGEST_PERIOD, length // 2) + 1):
         tail = sources[-max(2 * candidate, repeats) :]
-        differ = [i for i in range(candidate, len(tail)) if tail[i] != tail[i - candidate]]
-        if not differ or (
-            len(tail) >= _PERIODS_IF_CUT * candidate
-            and len(set(tail[-candidate:])) > 1  # else one loop follows another
-            and differ[-1] - differ[0] < candidate  # within one period, with a whole one after it
-            and differ[-1] < len(tail) - candidate
-        ):
+        if _repeats(tail, candidate):
             return candidate
     return 1
+
+
+def _repeats(tail: Sequence[object], ticks: int) -> bool:
+    """From the end, where what does not repeat shows soonest: this is asked at each tick."""
+    cut: int | None = None  # the last tick of a period that was cut short
+    for i in reversed(range(ticks, len(tail))):
+        if tail[i] == tail[i - ticks]:
+            continue
+        if cut is None:
+            enough = len(tail) >= _PERIODS_IF_CUT * ticks and i < len(tail) - ticks
+            if not enough or len(set(tail[-ticks:])) == 1:  # of one source alone: a loop that follows another
+                return False
+            cut = i
+        elif cut - i >= ticks:
+            return False
+    return True
