@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
+from diagnose.run.child import guard
 from diagnose.run.child.dataflow import Dataflow
 from diagnose.run.child.places import Places
 
@@ -65,6 +66,18 @@ def of_noisy_samples(teacher: nn.Module, student: nn.Module, x: Tensor) -> Tenso
 def of_what_the_host_says(teacher: nn.Module, student: nn.Module, x: Tensor) -> Tensor:
     target = teacher(x * torch.tensor(3.0))
     return (student(x) - target).square().mean()
+
+
+def with_a_share_for_each(teacher: nn.Module, student: nn.Module, x: Tensor) -> Tensor:
+    torch.zeros(2).bernoulli_(p=torch.tensor([0.0, 0.5]))
+    return distilled(teacher, student, x)
+
+
+def test_shares_in_a_tensor_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To compare them would fail, or make a GPU wait."""
+    monkeypatch.setattr(guard, "_failures", {})
+    assert of_samples(with_a_share_for_each) == {"target = teacher(x)"}
+    assert guard.notes() == []
 
 
 def test_a_frozen_network_s_outputs() -> None:

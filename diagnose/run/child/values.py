@@ -144,7 +144,8 @@ class Call:
     @property
     def _is_random(self) -> bool:
         """Dropout in evaluation, or of nothing, is not."""
-        if self.options.get("training") is False or self.options.get("p") == 0:
+        share = self.options.get("p")  # or a tensor of them, which nobody may ask
+        if self.options.get("training") is False or (isinstance(share, (int, float)) and share == 0):
             return False
         return bool(_RANDOM.search(self.name) or self.options.get("dropout_p"))
 
