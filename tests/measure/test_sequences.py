@@ -69,6 +69,19 @@ def test_shared_padding_is_told_at_the_line_that_pads(tmp_path: Path, defined_at
     assert [place.line for place in places] == [told]
 
 
+def test_functions_that_all_call_each_other_are_looked_at_once_each(tmp_path: Path) -> None:
+    """Ways through thirty of them are more than can be gone. The last one pads, at its second line."""
+    calls = "; ".join(f"f{number}()" for number in range(30))
+    functions = [f"def f{number}():\n    {calls}\n" for number in range(30)]
+    (tmp_path / "data.py").write_text("".join(functions) + "    torch.zeros(192)\n")
+    made = {"file": str(tmp_path / "data.py"), "line": 1, "function": "f0"}
+    loader = {"num_workers": 0, "file": "/job/train.py", "line": 9, "function": "main", "collated": made}
+    facts = {"loaders": [loader], "forward": {"sequences": {"longer": [], "padded": [line(20, 30.0)]}}}
+    places = FACT_SELECTORS["padded_batches"].places(measured_case({"timeline": STEPS, "facts": facts}))
+    assert not isinstance(places, Missing)
+    assert [place.line for place in places] == [61]
+
+
 def test_shared_padding_is_told_where_batches_are_made() -> None:
     facts = {
         "loaders": [

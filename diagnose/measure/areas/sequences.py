@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -161,31 +162,33 @@ def _first_padding(sources: Sources, function: dict[str, Any]) -> int:
     calls; the function's own where its source is not at hand, or no such line is in it.
     """
     text = "\n".join(line.rstrip("\n") for line in sources.lines(function["file"]))
-    try:
-        defined = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
-    except (SyntaxError, ValueError, RecursionError):
-        defined = []
     its_line = int(function["line"])
-    for made in defined:
-        if its_line in {made.lineno, *(decorator.lineno for decorator in made.decorator_list)}:
-            return next(_padding_lines(made, defined, frozenset()), its_line)
+    with suppress(SyntaxError, ValueError, RecursionError):
+        defined = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+        for made in defined:
+            if its_line in {made.lineno, *(decorator.lineno for decorator in made.decorator_list)}:
+                return _padding_in(made, defined, {}) or its_line
     return its_line
 
 
-def _padding_lines(
-    function: ast.FunctionDef, defined: Sequence[ast.FunctionDef], above: frozenset[str]
-) -> Iterator[int]:
-    """Of the function, and of those of these that it calls by name, in order; ``above``: that call it."""
-    above |= {function.name}
+def _padding_in(
+    function: ast.FunctionDef, defined: Sequence[ast.FunctionDef], known: dict[str, int | None]
+) -> int | None:
+    """The first such line. ``known``: it by the names of functions that were looked at, 0 where none pads,
+    None while one is looked at.
+    """
+    known[function.name] = None
     inside = (node for part in function.body for node in ast.walk(part))
     for call in sorted((node for node in inside if isinstance(node, ast.Call)), key=lambda call: call.lineno):
         name = ast.unparse(call.func).rpartition(".")[2]
-        if name in above:
-            continue
-        called = [other for other in defined if other.name == name]
-        lines = [line for other in called for line in _padding_lines(other, defined, above)]
-        if lines or PADS.search(name):
-            yield from lines or [call.lineno]
+        if name not in known:
+            for called in defined:
+                if called.name == name and not known.get(name):
+                    known[name] = _padding_in(called, defined, known) or 0
+        line = known.get(name, 0)
+        if line or (line == 0 and PADS.search(name)):
+            return line or call.lineno
+    return None
 
 
 def _on_packed_ms(measured: Measured) -> float:
