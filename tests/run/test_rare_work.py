@@ -323,6 +323,13 @@ def test_a_comprehension_trains(tmp_path: Path, begin: str, end: str, over: str,
     assert to_come == [come_in] and [told["line"] for told in facts] == [13]
 
 
+def test_a_comprehension_over_epochs_and_batches(tmp_path: Path) -> None:
+    """Twice twelve batches: at tick 7 the eighth goes on, and 24 - 8 follow before what comes after both."""
+    loop = COMPREHENSION.replace("for batch in range(30)", "for half in range(2) for batch in range(12)")
+    ((facts, to_come),) = looked(tmp_path, "", loop=loop, ends=(7,))
+    assert to_come == [17.0] and facts[0]["every"] == 24
+
+
 def test_more_rounds_than_python_can_count(tmp_path: Path) -> None:
     loop = EPOCHS.replace("enumerate(batches)", f"zip(range({10**20}), batches)")
     loop = loop.replace("range(epochs)", f"range({10**20})") + "        if epoch > 2:\n            return\n"

@@ -16,6 +16,7 @@ from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector,
 from diagnose.measure.missing import NO_PLAIN_STEPS, NOT_RECORDED, Missing
 from diagnose.measure.recurring import TRAINS, Line, Recurring
 from diagnose.measure.sources import Sources
+from diagnose.measure.view import once
 
 SAVES = (
     r"^(torch/serialization\.py|safetensors\b.*|joblib\b.*|.*/?pickle\.py): (save|dump|save_file|_save)\b"
@@ -80,17 +81,20 @@ def _at_ends(work: Recurring, measured: Measured) -> bool:
     return bool(at_epoch_ends(measured)[work.steps].all())
 
 
-def _kinds(measured: Measured) -> Iterator[tuple[Recurring, str]]:
+@once
+def _kinds(measured: Measured) -> list[tuple[Recurring, str]]:
     """The works that are no part of taking a batch, with their kinds. What every step of the detail phase
     does is none: in plain steps it took long by chance.
     """
     if not measured.recurring:
-        return
+        return []
     sources, loop, usual = Sources(measured.recording), loop_line(measured), usual_lines(measured)
-    for work in measured.recurring:
-        call = work.calls[0]
-        if call[:2] != loop[:2] and call[:2] not in usual:
-            yield work, kind_of(work, sources.line(call.file, call.line))
+    calls = ((work, work.calls[0]) for work in measured.recurring)
+    return [
+        (work, kind_of(work, sources.line(call.file, call.line)))
+        for work, call in calls
+        if call[:2] != loop[:2] and call[:2] not in usual
+    ]
 
 
 def usual_lines(measured: Measured) -> set[tuple[str, int]]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any
@@ -368,26 +368,34 @@ class Dataflow(TorchFunctionMode):
             {place: replace(told) for place, told in sums.items()}
             for sums in (self._first.again, self._first.computed_again)
         )
-        for step in self._later:
-            for sums, later in ((again, step.again_later), (computed, step.computed_later)):
-                for place, told in later.items():
-                    sums.setdefault(place, Sum()).add_part(told, self._part(step), 1 / len(self._later))
+        averages = (
+            self._on_average(lambda step: step.again_later.items()),
+            self._on_average(lambda step: step.computed_later.items()),
+        )
+        for sums, average in zip((again, computed), averages, strict=True):
+            for place, told in average.items():
+                sums.setdefault(place, Sum()).add(told.ns, told.trained_ns, told.call_count)
         return again, computed
 
     def _constant(self) -> dict[Place, Sum]:
         """What later steps computed on average though it never changes, and that nothing writes to after."""
-        constant: dict[Place, Sum] = {}
-        for step in self._later:
-            for (place, number), told in step.constant.items():
-                if number not in self._written:
-                    constant.setdefault(place, Sum()).add_part(told, self._part(step), 1 / len(self._later))
-        return constant
+        return self._on_average(
+            lambda step: (
+                (place, told)
+                for (place, number), told in step.constant.items()
+                if number not in self._written
+            )
+        )
 
     def _of_samples(self) -> dict[Place, Sum]:
         """What later steps computed on average of samples alone."""
+        return self._on_average(lambda step: told_at(step.of_samples, step.of_others).items())
+
+    def _on_average(self, told_of: Callable[[SeenStep], Iterable[tuple[Place, Sum]]]) -> dict[Place, Sum]:
+        """Of the later steps."""
         found: dict[Place, Sum] = {}
         for step in self._later:
-            for place, told in told_at(step.of_samples, step.of_others).items():
+            for place, told in told_of(step):
                 found.setdefault(place, Sum()).add_part(told, self._part(step), 1 / len(self._later))
         return found
 
@@ -397,8 +405,9 @@ class Dataflow(TorchFunctionMode):
 
 
 def _is_view_of(result: Tensor, given: list[Tensor]) -> bool:
-    """Or one of these. A result may also be a view of what the call itself has computed."""
+    """Or one of them itself. A result may also be a view of what the call itself has computed."""
     base = result._base
-    if any(tensor is result for tensor in given):
-        return True
-    return base is not None and any(tensor is base or tensor._base is base for tensor in given)
+    return any(
+        tensor is result or (base is not None and (tensor is base or tensor._base is base))
+        for tensor in given
+    )

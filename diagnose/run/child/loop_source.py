@@ -23,8 +23,8 @@ _FUNCTIONS: dict[str, type[_Comprehension]] = {
     "<setcomp>": ast.SetComp,
     "<dictcomp>": ast.DictComp,
 }
-_OWN_FUNCTION: tuple[type[_Comprehension], ...] = (
-    (ast.GeneratorExp,) if sys.version_info >= (3, 12) else tuple(_FUNCTIONS.values())
+_INLINE: tuple[type[_Comprehension], ...] = (
+    (ast.ListComp, ast.SetComp, ast.DictComp) if sys.version_info >= (3, 12) else ()
 )
 # count, modulus, rest, and what has to be true besides
 Remainder = tuple[ast.expr, ast.expr, ast.expr, tuple[ast.expr, ...]]
@@ -46,17 +46,13 @@ class LoopSource:
             kind = _FUNCTIONS[code.co_name]
             for node in itertools.chain.from_iterable(map(ast.walk, self._tree(file))):
                 if isinstance(node, kind) and node.lineno == code.co_firstlineno and _holds(node, line):
-                    yield _as_loop(node)
+                    yield from _as_loops(node)
             return
         for node in within(*self.body(file, code)):
             if isinstance(node, Loop) and holds(node.body, line):
                 yield node
-            elif (
-                isinstance(node, _Comprehension)
-                and not isinstance(node, _OWN_FUNCTION)
-                and _holds(node, line)
-            ):
-                yield _as_loop(node)
+            elif isinstance(node, _INLINE) and _holds(node, line):
+                yield from _as_loops(node)
 
     def body(self, file: str, code: CodeType) -> list[ast.stmt]:
         """Of a function, or of the module; empty where the source cannot be read."""
@@ -81,16 +77,16 @@ def _holds(node: ast.expr, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or -1)
 
 
-def _as_loop(comprehension: _Comprehension) -> ast.For:
-    """The same as a statement."""
-    over = comprehension.generators[0]
+def _as_loops(comprehension: _Comprehension) -> Iterator[ast.For]:
+    """The same as statements, outermost first."""
     parts = (
         [comprehension.key, comprehension.value]
         if isinstance(comprehension, ast.DictComp)
         else [comprehension.elt]
     )
     body: list[ast.stmt] = [ast.copy_location(ast.Expr(part), part) for part in parts]
-    return ast.copy_location(ast.For(over.target, over.iter, body, []), comprehension)
+    for over in comprehension.generators:
+        yield ast.copy_location(ast.For(over.target, over.iter, body, []), comprehension)
 
 
 def _parsed(source: str) -> list[ast.stmt]:
