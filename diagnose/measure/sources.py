@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import os
 from pathlib import Path
@@ -40,6 +41,18 @@ class Sources:
             return self._cells[file]["text"].splitlines()
         path = self.path(file)
         return linecache.getlines(str(path)) if path else []
+
+    def loops(self, file: str) -> list[tuple[int, int]]:
+        """First and last line of each `for` and `while`; none if the file is not at hand, or not Python."""
+        try:
+            tree = ast.parse("\n".join(line.rstrip("\n") for line in self.lines(file)))
+        except (SyntaxError, ValueError, RecursionError):
+            return []
+        return [
+            (node.lineno, node.end_lineno or node.lineno)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.For | ast.AsyncFor | ast.While)
+        ]
 
     def line(self, file: str, number: int) -> str:
         """The line's text without indentation; empty if the file is not at hand."""

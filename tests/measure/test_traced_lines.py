@@ -12,6 +12,7 @@ from diagnose.judge.timelines import measured_case
 from diagnose.measure.account import account
 from diagnose.measure.lines import line_costs
 from diagnose.measure.measured import FACT_SELECTORS, Measured
+from diagnose.measure.sources import Sources
 from diagnose.measure.traced_lines import _adding_up_to, own_times
 
 # 600 µs of forward at line 9, 400 µs of Python: line 41 calls something for 100 of them.
@@ -150,6 +151,45 @@ def test_lines_in_a_function_that_a_line_calls_are_that_lines() -> None:
     calls = CALLS.replace("600  100  41  a.py: f", "600  390  41  /job/train.py: score")
     one = measured_case({"timeline": STEP, "calls": calls, "facts": {"line_times": told}})
     assert costs("own_lines", one) == {41: 400}
+
+
+LOOP = """def score(pictures):
+    found = []
+    for picture in pictures:
+        for pixel in picture:
+            found.append(pixel * 2)
+    return sum(found)
+"""
+
+
+def scoring(monkeypatch: pytest.MonkeyPatch, *us: float) -> dict[int, float]:
+    """What is told of 400 µs under line 41, which calls `score`, whose lines take these times."""
+    monkeypatch.setattr(Sources, "lines", lambda _, file: LOOP.splitlines())
+    told = {
+        "steps": 1,
+        "event_ns": 0,
+        "library_call_ns": 0,
+        "lines": [
+            line(9, 600, "forward"),
+            line(41, 400 - sum(us)),
+            *(
+                {**line(number, time), "function": "score"}
+                for number, time in zip((3, 4, 5, 6), us, strict=True)
+            ),
+        ],
+    }
+    calls = "600  100  41  a.py: f\n0  600  9  torch/nn/modules/module.py: _wrapped_call_impl"
+    calls = calls.replace("600  100  41  a.py: f", f"600  {sum(us)}  41  /job/train.py: score")
+    return costs(
+        "own_lines", measured_case({"timeline": STEP, "calls": calls, "facts": {"line_times": told}})
+    )
+
+
+def test_a_loop_inside_is_told_by_the_line_that_begins_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert scoring(monkeypatch, 10, 170, 180, 30) == {4: 350}  # of 400: nearly all
+    assert scoring(monkeypatch, 10, 140, 130, 110) == {4: 270, 41: 130}
+    assert scoring(monkeypatch, 120, 110, 100, 60) == {3: 330}  # the outer one has nearly all
+    assert scoring(monkeypatch, 10, 80, 80, 200) == {41: 400}
 
 
 def test_without_times_all_is_as_it_was() -> None:

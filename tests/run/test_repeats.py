@@ -91,6 +91,18 @@ def test_a_global_feature_for_each_point() -> None:
     assert product is not None and product.left == pytest.approx(32 / 36 / 16 + 4 / 36)
 
 
+@pytest.mark.parametrize(("scenes", "left"), [(50, (32 * 50 / 256 + 3) / 35), (256, None)])
+def test_rows_of_a_small_table_for_many_points(scenes: int, left: float | None) -> None:
+    """For each of 256 points the 32 numbers of its scene, beside where it is."""
+    rows = RepeatedRows()
+    codes = torch.zeros(256, 32)
+    rows.made("embedding", [torch.zeros(256, dtype=torch.long), torch.zeros(scenes, 32)], [1, 2], codes, 3, 0)
+    joined = torch.zeros(256, 35)
+    rows.made("cat", [codes, torch.zeros(256, 3)], [3, 4], joined, 5, 1)
+    product = rows.product("linear", [joined, torch.zeros(64, 35)], [5, 6])
+    assert (product and product.left) == (left and pytest.approx(left))
+
+
 def test_a_square_that_is_transposed_has_its_columns_elsewhere() -> None:
     rows = RepeatedRows()
     square = torch.zeros(2, 8, 8)

@@ -2,14 +2,16 @@
 Python that is left.
 
 A line's time is that of all it calls. Where one line inside it does nearly all of that, this line is meant;
-where it does most, both are told apart; where several share it, the line that calls them. What a line does
-without a call is known where lines were timed by themselves (`diagnose.measure.traced_lines`).
+where it does most, both are told apart. So it is with a loop inside it, told by the line that begins it.
+Where several lines share the time otherwise, it is the line that calls them. What a line does without a call
+is known where lines were timed by themselves (`diagnose.measure.traced_lines`).
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -134,6 +136,7 @@ def own_lines(measured: Measured) -> list[tuple[LineTime, Rows]] | Missing:
     self_ms = cost_ms - np.bincount(around[nested], cost_ms[nested], minlength=len(cost_ms))
     found += _costly(view, left, self_ms, whole_ms)
     found = _with_what_no_call_is(found, measured, view)
+    found = [part for line, calls in found for part in _with_loop(line, calls, measured, view)]
     return sorted(found, key=lambda one: -one[0].share)
 
 
@@ -212,11 +215,65 @@ def _parts(
     inside = _costly(view, within[_is_outermost(view)[within]], cost_ms, whole_ms)
     if not inside or inside[0][0].share <= MOST * line.share:
         return [(line, calls)]
-    inner, left = inside[0], line.share - inside[0][0].share
-    parts = _parts(*inner, view, cost_ms, whole_ms)
-    if inner[0].share < NEARLY_ALL * line.share and left >= LEAST:
-        parts.append((replace(line, share=left, typical_share=left), calls))
-    return parts
+    inner = inside[0]
+    return [*_parts(*inner, view, cost_ms, whole_ms), *_left(line, calls, inner[0].share)]
+
+
+def _left(line: LineTime, calls: Rows, inner_share: float) -> list[tuple[LineTime, Rows]]:
+    """The line with what something inside it leaves; none where that is not worth telling."""
+    left = line.share - inner_share
+    is_told = inner_share < NEARLY_ALL * line.share and left >= LEAST
+    return [(replace(line, share=left, typical_share=left), calls)] if is_told else []
+
+
+def _with_loop(
+    line: LineTime, calls: Rows, measured: Measured, view: Selection
+) -> list[tuple[LineTime, Rows]]:
+    """The line, or the loop inside that takes most of its time, with what is left for the line itself. Of
+    loops in one another it is the inmost that does.
+    """
+    loops = [
+        (loop, rows)
+        for loop, rows in _loops_inside(line, _within(view, calls), measured, view)
+        if loop.share > MOST * line.share
+    ]
+    if not loops:
+        return [(line, calls)]
+    loop, rows = max(loops, key=lambda one: (one[0].share >= NEARLY_ALL * line.share, one[0].line))
+    return [(loop, rows), *_left(line, calls, loop.share)]
+
+
+def _loops_inside(
+    line: LineTime, within: Rows, measured: Measured, view: Selection
+) -> Iterator[tuple[LineTime, Rows]]:
+    """The loops in the functions that the line calls, with the calls that their lines make: ``within`` are
+    all calls inside the line's own. None where lines were not timed by themselves.
+    """
+    sources, times, quiet_ms = Sources(measured.recording), own_times(measured), without_calls_ms(measured)
+    cost_ms, callers, calls = _cost_ms(measured, view), _callers(view), view.calls.iloc[within]
+    callees = {line.callee, *calls["callee"].astype(str)}
+    lines = [place for place, time in times.items() if f"{place[0]}: {time.function}" in callees]
+    for path in {path for path, _ in lines}:
+        for first, last in sources.loops(path):
+            of_loop = [place for place in lines if place[0] == path and first <= place[1] <= last]
+            rows = within[((calls["file"] == path) & calls["line"].between(first, last)).to_numpy()]
+            if of_loop:
+                outermost = rows[~np.isin(callers[rows], rows)]
+                ms = cost_ms[outermost].sum() + sum(quiet_ms.get(place, 0.0) for place in of_loop)
+                share = min(line.share, float(ms) / measured.number("step_ms"))
+                called = by_line(view, outermost, cost_ms[outermost], measured.number("step_ms"))
+                yield (
+                    replace(
+                        line,
+                        line=first,
+                        file=path,
+                        function=times[of_loop[0]].function,
+                        share=share,
+                        typical_share=share,
+                        callee=called[0].callee if called else NO_CALL,
+                    ),
+                    rows,
+                )
 
 
 def _costly(view: Selection, rows: Rows, cost_ms: np.ndarray, whole_ms: float) -> list[tuple[LineTime, Rows]]:

@@ -16,7 +16,7 @@ _PRODUCTS = {"linear", "matmul", "__matmul__", "mm"}  # of a matrix whose rows a
 _CONVOLUTIONS = {"conv1d": 3, "conv2d": 4, "conv3d": 5}  # dimensions of their weights
 _JOINS = {"cat", "concat", "concatenate"}
 _REPEATS = {"repeat", "expand", "expand_as", "repeat_interleave", "tile", "broadcast_to"}
-_REPEATS |= {"__getitem__", "index_select"}  # rows of nodes for each edge between them
+_REPEATS |= {"__getitem__", "index_select", "embedding"}  # rows of nodes for each edge between them
 _SAME = {"view", "reshape", "unsqueeze", "squeeze", "transpose", "permute", "flatten", "contiguous"}
 _SUMS = {"add", "sub", "subtract", "__add__", "__sub__", "__radd__", "__rsub__"}
 _ROWS_AT_LEAST = 8
@@ -85,6 +85,8 @@ class RepeatedRows:
         dim: Any,
     ) -> None:
         """A call has given this; ``dim``: of a `cat` the dimension that grows."""
+        if name == "embedding":  # of numbers and a table: rows of the table
+            given, numbers = given[1:], numbers[1:]
         if not given or result.dim() < 1 or (number, result.dim() - 1) in self._parts:
             return
         if name in _JOINS and isinstance(dim, int):
