@@ -208,17 +208,50 @@ def _saved_by_copies(measured: Measured, fact: str) -> list[FactPlace] | Missing
     if told is None or view is None:
         return NOT_TRIED if view is not None else NO_STEPS
     torch_ms = sum(measured.row_ms(row) for row in TORCH_ROWS)
-    places = []
+    saved_ms = [_saved_by_copy(called, torch_ms) for called in told]
+    return [_called(one, ms) for one, ms in zip(told, saved_ms, strict=True) if ms > 0]
+
+
+def _saved_by_copy(called: dict[str, Any], most_ms: float) -> float:
+    """ms a step of these calls, which take ``most_ms`` at most; 0 where copies show only noise. The change
+    may be to give the model `times` as many samples.
+    """
+    as_is, changed = np.array(called["as_is_ms"]), np.array(called["changed_ms"]) / called.get("times", 1)
+    if min(len(as_is), len(changed)) < PAIRS_AT_LEAST or not _is_shorter(changed, as_is):
+        return 0.0
+    as_is_ms, changed_ms = (float(np.quantile(ms, QUANTILE)) for ms in (as_is, changed))
+    return min(most_ms, called["call_count"] * as_is_ms) * max(0.0, 1 - changed_ms / as_is_ms)
+
+
+def _called(called: dict[str, Any], ms: float) -> FactPlace:
+    return FactPlace(called["file"], called["line"], called["function"], float(called["call_count"]), ms)
+
+
+@fact_selector("small_training_batches", "models that are trained with one or two samples at a time")
+def _small_training_batches(measured: Measured) -> list[FactPlace] | Missing:
+    """What as many samples save in larger batches: of their calls and backwards what copies of them did, and
+    with the first the optimizer's steps that are then left out.
+    """
+    told, view = measured.recording.facts.get("larger_batches"), measured.timeline
+    if told is None or view is None:
+        return NOT_TRIED if view is not None else NO_STEPS
+    model_ms, optimizer_ms = (
+        sum(map(measured.row_ms, rows)) for rows in (("forward", "backward"), ("optimizer",))
+    )
+    places: list[FactPlace] = []
     for called in told:
-        as_is, changed = np.array(called["as_is_ms"]), np.array(called["changed_ms"])
-        if min(len(as_is), len(changed)) < PAIRS_AT_LEAST or not _is_shorter(changed, as_is):
-            continue
-        as_is_ms, changed_ms = (float(np.quantile(ms, QUANTILE)) for ms in (as_is, changed))
-        calls_ms = min(torch_ms, called["call_count"] * as_is_ms)
-        saved_ms = calls_ms * max(0.0, 1 - changed_ms / as_is_ms)
-        place = (called["file"], called["line"], called["function"])
-        places.append(FactPlace(*place, float(called["call_count"]), saved_ms))
+        left_out_ms = 0.0 if places else optimizer_ms * (1 - 1 / called["times"])
+        places.append(_called(called, _saved_by_copy(called, model_ms) + left_out_ms))
     return places
+
+
+@metric(
+    "larger_batch_gain_share",
+    "share",
+    "Share of the step that four times as large batches save a sample, as copies of the model say",
+)
+def _larger_batch_gain_share(measured: Measured) -> Value | Missing:
+    return _share_of(_small_training_batches(measured), measured)
 
 
 @metric(

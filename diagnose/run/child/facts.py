@@ -15,6 +15,7 @@ import torch
 from torch.optim.optimizer import Optimizer
 
 from . import accelerator
+from .batch_look import BatchLook
 from .cells import cell_sources
 from .compiling import compile_facts
 from .dataflow import Dataflow
@@ -69,6 +70,7 @@ class Facts:
         self.memory = MemoryLook(places)
         self.layouts = LayoutLook(self.calls, places, place_for, uncounted)
         self.packed = PackedLook(self.calls, places, place_for, uncounted)
+        self.larger_batches = BatchLook(self.calls, places, place_for, uncounted)
         self.rare_work = RareWork(places)
         self._frozen: dict[str, Any] | None = None
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
@@ -120,6 +122,7 @@ class Facts:
             "dataflow": self.dataflow.facts,
             "layouts": self.layouts.facts,
             "packed": self.packed.facts,
+            "larger_batches": self.larger_batches.facts,
             "memory_error": self.memory_error,
         }
         write_json(os.path.join(folder, "facts.json"), {**(self._frozen or self._read()), **later})

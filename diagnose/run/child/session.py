@@ -219,6 +219,7 @@ class Session:
                     self.facts.dataflow,
                     self.facts.layouts,
                     self.facts.packed,
+                    self.facts.larger_batches,
                 ),
                 early_looks=(self.facts.memory,),
                 threads_set=self.facts.threads_set,

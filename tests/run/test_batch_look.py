@@ -1,0 +1,77 @@
+"""What models take for more samples, on copies of theirs."""
+
+from __future__ import annotations
+
+import weakref
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from diagnose.run.child.batch_look import BatchLook
+from diagnose.run.child.models import CallCounts
+from diagnose.run.child.places import Places
+
+HERE = str(Path(__file__).parent)
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.norm = nn.Linear(6, 4), nn.BatchNorm1d(4)
+        self.given: list[int] = []  # shared by its copies
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Net:
+        made = Net()
+        made.load_state_dict(self.state_dict())
+        made.given = self.given
+        return made
+
+    def forward(self, x: Tensor, scale: Tensor) -> Tensor:
+        self.given.append(len(x))
+        return self.norm(self.layer(x)) * scale
+
+
+def looked_at(model: nn.Module) -> BatchLook:
+    calls = CallCounts(Places(HERE, HERE))
+    calls._models[id(model)] = (weakref.ref(model), calls._places.nearest(None))
+    return BatchLook(calls, calls._places, lambda kind: (nn.Module, "__call__"))
+
+
+def test_copies_are_given_four_times_as_many_samples_in_turns() -> None:
+    model = Net()
+    look = looked_at(model)
+    assert look.begin()
+    model(torch.randn(2, 6), torch.ones(())).sum().backward()
+    assert look.step()
+    look.end()
+    assert look.facts is not None
+    (told,) = look.facts
+    assert told["times"] == 4 and len(told["as_is_ms"]) == len(told["changed_ms"]) >= 5
+    assert set(model.given) == {2, 8}
+    assert int(model.norm.num_batches_tracked) == 1  # the script's own was called once
+
+
+@pytest.mark.parametrize(
+    ("given", "with_graph"),
+    [(torch.randn(3, 6), True), (torch.randn(2, 6), False)],
+    ids=["three samples", "nothing is trained"],
+)
+def test_what_is_not_tried(given: Tensor, with_graph: bool) -> None:
+    model = Net()
+    look = looked_at(model)
+    assert look.begin()
+    with torch.set_grad_enabled(with_graph):
+        model(given, torch.ones(()))
+    assert look.step()
+    look.end()
+    assert look.facts == []
+
+
+def test_tensors_of_different_lengths_are_no_samples() -> None:
+    model = Net()
+    look = looked_at(model)
+    assert not look.counts(model, (torch.zeros(2, 6), torch.zeros(1, 4)), {})
+    assert not look.counts(model, (torch.zeros(2), torch.zeros(2)), {})
+    assert look.counts(model, (torch.zeros(2, 6), torch.zeros(2, 4)), {})
