@@ -69,6 +69,14 @@ def test_what_is_not_tried(given: Tensor, with_graph: bool) -> None:
     assert look.facts == []
 
 
+@pytest.mark.parametrize("shapes", [[(3, 6)], [(1, 6), (1, 7)]], ids=["three samples", "of two lengths"])
+def test_no_step_is_looked_at_for_nothing(shapes: list[tuple[int, ...]]) -> None:
+    model = Net()
+    look = looked_at(model)
+    look._calls._shapes.update((id(model), shape) for shape in shapes)
+    assert not look.begin()
+
+
 def test_tensors_of_different_lengths_are_no_samples() -> None:
     model = Net()
     look = looked_at(model)

@@ -21,6 +21,9 @@ class BatchLook(CopyLook):
     outermost = True
 
     def modules(self, models: Iterable[nn.Module]) -> Iterable[nn.Module]:
+        told = self._calls.forward_facts()
+        if (told["batch_size"] or 0) > _SAMPLES_AT_MOST or (told["shape_count"] or 0) > 1:
+            return []
         return [model for model in models if sum(one.nbytes for one in model.parameters()) <= _BYTES_AT_MOST]
 
     def counts(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
