@@ -187,6 +187,7 @@ def test_a_line_that_two_lines_come_to_takes_most() -> None:
     ("source", "expected"),
     [
         ("    state, reward, done, _ = env.step(action)", {51: 90.0}),
+        ("    results = [env.step(a) for (a, env) in zip(actions, envs)]", {51: 90.0}),
         ("    loss, outputs = trainer.step()", {41: 200.0, 51: 90.0}),
         ("    optimizer.step()", {41: 200.0, 51: 90.0}),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from diagnose.run.child import copies
 from diagnose.run.child.batch_look import BatchLook
 from diagnose.run.child.models import CallCounts
 from diagnose.run.child.places import Places
@@ -83,3 +85,14 @@ def test_tensors_of_different_lengths_are_no_samples() -> None:
     assert not look.counts(model, (torch.zeros(2, 6), torch.zeros(1, 4)), {})
     assert not look.counts(model, (torch.zeros(2), torch.zeros(2)), {})
     assert look.counts(model, (torch.zeros(2, 6), torch.zeros(2, 4)), {})
+
+
+def test_of_calls_of_another_size_those_count_that_follow_one_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A B B A A B B …: the first of each two is slow."""
+    ns = itertools.cycle((4_000_000, 9_000_000))
+    monkeypatch.setattr(copies, "_call_ns", lambda module, call: next(ns) if call() else next(ns) // 2)
+    model = nn.Linear(1, 1)
+    told = copies.in_turns((model, lambda: True), (model, lambda: False), with_graph=False, settled=True)
+    assert set(told["as_is_ms"]) == {4.0} and set(told["changed_ms"]) == {2.0}

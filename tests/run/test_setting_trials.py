@@ -131,6 +131,21 @@ def test_threads_that_nobody_has_set_are_not_tried(
     assert [fact["setting"] for fact in trials.facts] == ["threads"]
 
 
+def test_of_more_threads_than_cores_as_many_as_cores_are_tried(
+    calls: CallCounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has set them."""
+    monkeypatch.setattr("diagnose.run.child.setting_trials.usable_cores", lambda: 2)
+    torch.set_num_threads(4)
+    trials = trials_of(calls, may_round=True)
+    assert trials.begin()
+    trials.step()
+    assert (torch._C.get_num_threads(), torch.get_num_threads()) == (2, 4)
+    trials.end()
+    assert [(fact["setting"], fact["value"]) for fact in trials.facts] == [("threads", 2)]
+    assert torch.get_num_threads() == torch._C.get_num_threads() == 4
+
+
 def test_of_several_threads_one_is_tried(calls: CallCounts, monkeypatch: pytest.MonkeyPatch) -> None:
     """Never more than the script has set, which are as many as there are cores."""
     monkeypatch.setattr("diagnose.run.child.setting_trials.usable_cores", lambda: 2)

@@ -46,7 +46,8 @@ OWN_FUNCTION = r"^(?:/|<ipython-input)"  # a callee of the script's own, whose l
 COMPREHENSION = r": <(?:(?:list|set|dict)comp|genexpr)>$"
 # of a line's time: a line inside that takes more is told by itself, is what is meant
 MOST, NEARLY_ALL = 0.5, 0.8
-ENVIRONMENT = r"^\s*\w+, *\w+.*= *[\w.\[\]]+\.step\(\w"  # observation, reward, end = environment.step(action)
+# observation, reward, end = environment.step(action); results = [env.step(action) for env, action in …]
+ENVIRONMENT = r"^\s*\w+, *\w+.*= *[\w.\[\]]+\.step\(\w|\benv(?:ironment)?s?(?:\[\w+\])?\.step\(\w"
 # a part of the step by its nature: other rules are about it
 OF_A_PART = r"^torch/(optim|amp|nn/utils/clip_grad)\b"
 

@@ -46,7 +46,9 @@ class BatchLook(CopyLook):
             args, kwargs = map_tensors(_several, detached(seen.arguments))
             return changed(*args, **kwargs)
 
-        told = in_turns((as_is, call_as_is), (changed, call_with_more), with_graph=seen.with_graph)
+        told = in_turns(
+            (as_is, call_as_is), (changed, call_with_more), with_graph=seen.with_graph, settled=True
+        )
         return {"times": _TIMES, **told}
 
 

@@ -166,14 +166,22 @@ def detached(arguments: Any) -> Any:
     return map_tensors(lambda tensor: tensor.detach().requires_grad_(tensor.requires_grad), arguments)
 
 
-def in_turns(as_is: Call, changed: Call, *, with_graph: bool) -> dict[str, list[float]]:
-    """`as_is_ms` and `changed_ms`, of each pair of calls. Raises whatever the module does."""
+def in_turns(
+    as_is: Call, changed: Call, *, with_graph: bool, settled: bool = False
+) -> dict[str, list[float]]:
+    """`as_is_ms` and `changed_ms`, of each pair of calls; ``settled``: of those that follow one of the same
+    kind, for after the other kind memory has to be asked for anew. Raises whatever the module does.
+    """
     ns: dict[bool, list[int]] = {False: [], True: []}
+    before = False
     with random_state_kept(), torch.set_grad_enabled(with_graph):
         began_ns = perf_counter_ns()
         for number in itertools.count():
             is_other = is_changed(number)
-            ns[is_other].append(_call_ns(*(changed if is_other else as_is)))
+            took_ns = _call_ns(*(changed if is_other else as_is))
+            if not settled or is_other is before:
+                ns[is_other].append(took_ns)
+            before = is_other
             pairs, elapsed_ns = len(ns[True]), perf_counter_ns() - began_ns
             enough = pairs > _PAIRS_AT_LEAST and elapsed_ns > _ENOUGH_NS
             if len(ns[False]) == pairs and (enough or pairs > _PAIRS_AT_MOST or elapsed_ns > _TOO_LONG_NS):

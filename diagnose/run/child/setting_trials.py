@@ -307,7 +307,7 @@ class _Threads:
 
 
 class _AllCores(_Threads):
-    """As many as there are cores, where somebody has set fewer."""
+    """As many as there are cores, where there are more, or somebody has set fewer."""
 
     name = "threads"
 
@@ -320,8 +320,9 @@ class _AllCores(_Threads):
 
     def value(self) -> int | None:
         is_set = self._threads_set() or any(os.environ.get(name) for name in _THREAD_VARIABLES)
-        fewer = torch.get_num_threads() < self._count()
-        return self._count() if is_set and fewer and not accelerator.devices() else None
+        too_many = torch.get_num_threads() - self._count()
+        differs = too_many > 0 or (is_set and too_many < 0)
+        return self._count() if differs and not accelerator.devices() else None
 
 
 class _OneThread(_Threads):
