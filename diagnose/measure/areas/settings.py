@@ -15,6 +15,7 @@ from diagnose.trace.columns import among
 
 NOT_TRIED = Missing("the run did not try it, or ended before", in_trace=ONLY_IN_A_RUN)
 ONLY_NOISE = Missing("the steps tried without it were not clearly shorter", in_trace=ONLY_IN_A_RUN)
+IN_VARIABLES = 0.1  # of the graphs of many calls: variables hold the last ones, and a loss holds all it needs
 PAIRS_AT_LEAST = 4  # of a step as it is and one with the setting changed
 # What disturbs a step makes it longer, never shorter: the shorter steps of each kind are compared.
 QUANTILE = 0.25
@@ -180,7 +181,11 @@ def _thrown_graphs(measured: Measured) -> list[FactPlace] | Missing:
         return NO_STEPS
     if graphs is None:
         return NO_FACTS
-    thrown = [one for one in graphs if not one["used_count"] and not one["kept_count"]]
+    thrown = [
+        one
+        for one in graphs
+        if not one["used_count"] and one["kept_count"] <= IN_VARIABLES * one["built_count"]
+    ]
     places = []
     for one in thrown:
         at_line = (view.host["file"] == one["file"]) & (view.host["line"] == one["line"])
