@@ -201,6 +201,20 @@ def test_an_environment_whose_time_is_spread_is_no_line_to_mend(
     assert costs("other_python", one) == {-1: 110.0}
 
 
+@pytest.mark.parametrize(
+    ("callee", "expected"),
+    [("/job/pong.py: _step", {51: 90.0}), ("numpy/core.py: median", {61: 190.0, 51: 90.0})],
+    ids=["hands on", "one line's work"],
+)
+def test_a_line_inside_an_environment_is_one_to_mend_if_it_does_the_work(
+    callee: str, expected: dict[int, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = {41: "    results = [env.step(a) for env, a in zip(envs, actions)]"}
+    monkeypatch.setattr(Sources, "line", lambda _, file, line: steps.get(line, ""))
+    one = measured(f"0  200  41  /job/pong.py: step\n0  190  61  {callee}\n300  90  51  b.py: g")
+    assert costs("own_lines", one) == expected
+
+
 def test_a_line_that_calls_itself_counts_once() -> None:
     # Line 51 takes 280 µs of line 41's 300, 200 of them in itself again.
     calls = "0  300  41  a.py: f\n10  280  51  b.py: g\n50  200  51  b.py: g\n60  150  51  b.py: g"

@@ -82,11 +82,28 @@ def _own_lines_callee(measured: Measured) -> Value | Missing:
 
 @once
 def _lines_to_mend(measured: Measured) -> list[tuple[LineTime, Rows]] | Missing:
-    """Without those that call an environment whose time is spread over its lines: simulating takes time."""
-    lines, sources = own_lines(measured), Sources(measured.recording)
-    if isinstance(lines, Missing):
+    """Without those that step an environment, or hand on the call inside one: simulating takes time, which is
+    spread over lines.
+    """
+    lines, view = own_lines(measured), measured.detail
+    if isinstance(lines, Missing) or view is None:
         return lines
-    return [one for one in lines if not re.search(ENVIRONMENT, sources.line(one[0].file, one[0].line))]
+    stepping = _calls_of_environments(view, Sources(measured.recording))
+    simulated = view.clipped(view.calls, stepping)
+
+    def simulates(line: LineTime, calls: Rows) -> bool:
+        inside = started_in(view.calls.iloc[calls], simulated)
+        hands_on = re.search(OWN_FUNCTION, line.callee) is not None
+        return bool(np.isin(calls, stepping).any() or (hands_on and len(calls) and inside.all()))
+
+    return [one for one in lines if not simulates(*one)]
+
+
+def _calls_of_environments(view: Selection, sources: Sources) -> Rows:
+    files, numbers = view.calls["file"].astype(str), view.calls["line"]
+    lines = set(zip(files, numbers, strict=True))
+    found = {line for line in lines if re.search(ENVIRONMENT, sources.line(*line))}
+    return np.flatnonzero([line in found for line in zip(files, numbers, strict=True)])
 
 
 @fact_selector("other_python", "Python that neither other rules nor the costliest lines explain")
