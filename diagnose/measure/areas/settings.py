@@ -39,7 +39,11 @@ def _framework(measured: Measured) -> Value | Missing:
 def tried_share(measured: Measured, setting: str) -> float | Missing:
     """Share of a step that goes with the setting changed; missing where the trial shows only noise."""
     trial = trial_of(measured, setting)
-    if trial is None or min(len(trial["as_is_ms"]), len(trial["changed_ms"])) < PAIRS_AT_LEAST:
+    return NOT_TRIED if trial is None else _shorter_share(trial)
+
+
+def _shorter_share(trial: dict[str, Any]) -> float | Missing:
+    if min(len(trial["as_is_ms"]), len(trial["changed_ms"])) < PAIRS_AT_LEAST:
         return NOT_TRIED
     as_is, changed = np.array(trial["as_is_ms"]), np.array(trial["changed_ms"])
     gain = float(1 - np.quantile(changed, QUANTILE) / np.quantile(as_is, QUANTILE))
@@ -230,6 +234,42 @@ def _saved_by_copy(called: dict[str, Any], most_ms: float) -> float:
 
 def _called(called: dict[str, Any], ms: float) -> FactPlace:
     return FactPlace(called["file"], called["line"], called["function"], float(called["call_count"]), ms)
+
+
+@metric(
+    "kept_memory_gain_share",
+    "share",
+    "Share of the step that goes if malloc keeps what is freed, as tried in this run",
+)
+def _kept_memory_gain_share(measured: Measured) -> Value | Missing:
+    trial = measured.recording.facts.get("kept_memory")
+    if trial is None:
+        return NOT_TRIED
+    share = _shorter_share(trial) if trial["as_is_ms"] else 0.0  # with few page faults nothing was tried
+    return 0.0 if share is ONLY_NOISE else share
+
+
+@metric("page_fault_count_per_step", "count", "Page faults in a step: memory pages that were given anew")
+def _page_fault_count_per_step(measured: Measured) -> Value | Missing:
+    trial = measured.recording.facts.get("kept_memory")
+    return NOT_TRIED if trial is None else int(trial["page_faults"])
+
+
+@fact_selector("memory_taken_anew", "memory that steps take from the system anew each time")
+def _memory_taken_anew(measured: Measured) -> list[FactPlace] | Missing:
+    """By the lines whose results take most of it, as far as they are known."""
+    share = measured.metric("kept_memory_gain_share")
+    if isinstance(share, Missing):
+        return share
+    cost_ms = float(share) * measured.number("step_ms")
+    large = (measured.recording.facts.get("dataflow") or {}).get("large") or []
+    whole_bytes = sum(line["bytes"] for line in large)
+    if not whole_bytes:
+        return [FactPlace("", -1, "", 1.0, cost_ms)]
+    return [
+        FactPlace(one["file"], one["line"], one["function"], 1.0, cost_ms * one["bytes"] / whole_bytes)
+        for one in large
+    ]
 
 
 @fact_selector("small_training_batches", "models that are trained with one or two samples at a time")

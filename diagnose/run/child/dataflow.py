@@ -355,6 +355,10 @@ class Dataflow(TorchFunctionMode):
             **(self._unread() if self._steps and self._looks else {}),
             "checks": listed(step.checks),
             "penalties": self._of_lines(step.penalties),
+            "large": [
+                {**place._asdict(), "bytes": size}
+                for place, size in self._products.large_bytes.most_common(LINES_AT_MOST)
+            ],
             "depthwise": self._of_lines(self._products.depthwise),
             **{way: self._with_left(self._products.ways[way]) for way in WAYS},
             "diagonal": self._of_lines(step.of_covariance if step.diagonal == {True} else {}),

@@ -22,6 +22,7 @@ from .dataflow import Dataflow
 from .distributed import Distributed
 from .fetch import FetchLog
 from .guard import attempt
+from .heap_look import HeapLook
 from .layout_look import LayoutLook
 from .line_clock import LineClock
 from .loaders import Loaders
@@ -70,6 +71,7 @@ class Facts:
         self.memory = MemoryLook(places)
         self.layouts = LayoutLook(self.calls, places, place_for, uncounted)
         self.packed = PackedLook(self.calls, places, place_for, uncounted)
+        self.heap_look = HeapLook()
         self.larger_batches = BatchLook(self.calls, places, place_for, uncounted)
         self.rare_work = RareWork(places)
         self._frozen: dict[str, Any] | None = None
@@ -123,6 +125,7 @@ class Facts:
             "layouts": self.layouts.facts,
             "packed": self.packed.facts,
             "larger_batches": self.larger_batches.facts,
+            "kept_memory": self.heap_look.facts,
             "memory_error": self.memory_error,
         }
         write_json(os.path.join(folder, "facts.json"), {**(self._frozen or self._read()), **later})

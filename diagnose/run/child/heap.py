@@ -15,7 +15,7 @@ import os
 
 from .guard import guarded
 
-_MMAP_MAX, _DEFAULT = -4, 65_536  # of malloc.h: that is the number that it has anyway
+TRIM_THRESHOLD, MMAP_MAX, MMAP_MAX_DEFAULT = -1, -4, 65_536  # of malloc.h
 _SET_BY_USER = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_MMAP_MAX_")
 
 
@@ -24,10 +24,17 @@ def keep_thresholds() -> None:
     """malloc learns no more. Harmless when repeated, and where it is another allocator's, or does not learn:
     one of its parameters is set.
     """
-    if any(name in os.environ for name in _SET_BY_USER) or "glibc.malloc" in os.environ.get(
-        "GLIBC_TUNABLES", ""
-    ):
-        return
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(_MMAP_MAX, _DEFAULT)
+    if not set_by_user():
+        mallopt(MMAP_MAX, MMAP_MAX_DEFAULT)  # the number that it has anyway
+
+
+def mallopt(parameter: int, value: int) -> bool:
+    """Whether there is such a malloc, and it takes the value."""
+    function = getattr(ctypes.CDLL(None), "mallopt", None)
+    return function is not None and bool(function(parameter, value))
+
+
+def set_by_user() -> bool:
+    """Whether one of malloc's parameters is set."""
+    tunables = os.environ.get("GLIBC_TUNABLES", "")
+    return any(name in os.environ for name in _SET_BY_USER) or "glibc.malloc" in tunables

@@ -1,8 +1,10 @@
-"""Products of one step, convolutions among them, of whose time another way would leave a part."""
+"""Products of one step, convolutions among them, of whose time another way would leave a part; and what is
+made anew that is large.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import partial
 
@@ -22,6 +24,7 @@ from .taps import left_without_padding
 from .values import Call
 from .zeros import is_depthwise, left_if_sparse
 
+_LARGE_BYTES = 1 << 20
 # the facts' names
 WAYS = ("sparse", "coordinates", "repeated", "matrices", "factored", "beyond", "patches", "masked")
 
@@ -32,6 +35,7 @@ class Products:
     def __init__(self) -> None:
         self.ways: defaultdict[str, Mendable] = defaultdict(Mendable)
         self.depthwise: dict[Place, Sum] = {}  # convolutions, of channels by themselves
+        self.large_bytes: Counter[Place] = Counter()  # of results that are no views
         self._rows, self._factored = RepeatedRows(), Factored()
         # by the number of a value the call that made it: line, ns, and ns if it is trained
         self._copies: dict[int, tuple[Place, int, int]] = {}
@@ -71,6 +75,8 @@ class Products:
         self._rows.made(call.name, call.given, call.numbers, result, number, call.dimension)
         if by is not None:
             self._copies[number] = by
+            if result.nbytes >= _LARGE_BYTES and result._base is None:
+                self.large_bytes[by[0]] += result.nbytes
 
     def _add_repeated(self, call: Call, place: Place, ns: int, trained_ns: int) -> None:
         product = self._rows.product(call.name, call.given, call.numbers)

@@ -220,6 +220,8 @@ class Session:
                     self.facts.layouts,
                     self.facts.packed,
                     self.facts.larger_batches,
+                    # last: malloc is not as it was afterwards
+                    *(() if self.plan.keep_going else (self.facts.heap_look,)),
                 ),
                 early_looks=(self.facts.memory,),
                 threads_set=self.facts.threads_set,
