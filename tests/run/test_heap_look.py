@@ -37,10 +37,10 @@ def steps(monkeypatch: pytest.MonkeyPatch, faults: int) -> HeapLook:
             return look
 
 
-def test_six_steps_of_each_kind_count(told: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_eight_steps_of_each_kind_count(told: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
     look = steps(monkeypatch, 3000)
     assert look.facts is not None and look.facts["page_faults"] == 3000
-    assert len(look.facts["as_is_ms"]) == len(look.facts["changed_ms"]) == 6
+    assert len(look.facts["as_is_ms"]) == len(look.facts["changed_ms"]) == 8
     assert told[1:] == [*PARAMETERS, *BACK]
     look.end()
     assert told[1:] == [*PARAMETERS, *BACK]
@@ -52,6 +52,11 @@ def test_steps_with_few_faults_are_left_alone(
     look = steps(monkeypatch, 1000)
     assert look.facts == {"page_faults": 1000, "as_is_ms": [], "changed_ms": []}
     assert told[1:] == []
+
+
+def test_long_steps_are_not_waited_for(told: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heap_look, "_LONGEST_NS", 0)
+    assert steps(monkeypatch, 3000).facts is None and told[1:] == []
 
 
 def test_a_malloc_that_somebody_has_set_is_left_alone(
@@ -66,7 +71,7 @@ def test_an_early_end_puts_malloc_back(told: list[tuple[int, int]], monkeypatch:
     monkeypatch.setattr(heap_look, "_page_faults", lambda: total[0])
     look = HeapLook()
     assert look.begin()
-    for _ in range(9):
+    for _ in range(11):
         total[0] += 3000
         assert not look.step()
     look.end()
@@ -90,7 +95,7 @@ if look.begin():
         del x, y
         faults.append(heap_look._page_faults() - before)
         over = look.step()
-    print(min(faults[2:8]), sorted(faults[-6:])[3])
+    print(min(faults[2:10]), sorted(faults[-8:])[4])
 """
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     if not said:

@@ -20,7 +20,9 @@ ON_GPU = Missing("on a GPU many small kernels cost more than what they fill")
 
 @fact_selector("row_backwards", "the backward of rows that are taken one by one from a tensor")
 def _row_backwards(measured: Measured) -> list[FactPlace] | Missing:
-    """By the line that takes them, as the detail phase has it; without a line where none are recorded."""
+    """By the line that takes them, as the detail phase has it; without a line where none are recorded. What a
+    recurrent layer takes of packed sequences is another rule's where the run has tried it with padded ones.
+    """
     view = measured.timeline
     if view is None:
         return NO_STEPS
@@ -31,6 +33,10 @@ def _row_backwards(measured: Measured) -> list[FactPlace] | Missing:
         return []
     ms, by_line = measured.timeline_ms(view.host_intervals(rows)), _by_line(measured.detail)
     whole = sum(by_line.values())
+    tried = {(layer["file"], layer["line"]) for layer in measured.recording.facts.get("packed") or []}
+    by_line = {line: ns for line, ns in by_line.items() if line not in tried}
+    if tried and not by_line:
+        return []
     return [
         FactPlace(*line, "", len(rows) / view.step_count * ns / whole, ms * ns / whole)
         for line, ns in by_line.items()

@@ -15,8 +15,10 @@ from typing import Any
 
 from . import accelerator
 from .heap import MMAP_MAX, MMAP_MAX_DEFAULT, TRIM_THRESHOLD, mallopt, set_by_user
+from .schedule import SECOND
 
-_STEPS = 6  # of each kind
+_STEPS = 8  # of each kind: one that is shorter by itself is to hide nothing
+_LONGEST_NS = SECOND // 2  # of steps: somebody waits
 _FIRST, _GROWING_AT_MOST = 2, 6  # steps that do not count; with memory that is kept while the heap grows
 _GROWS = 0.5  # of the faults of a step as it is
 _FAULTS_AT_LEAST = 2000  # a step: fewer pages take below a millisecond
@@ -55,6 +57,8 @@ class HeapLook:
         steps = len(self._ns)
         if steps == _FIRST and self._faults[-1] < _FAULTS_AT_LEAST:
             self._tell()
+            return True
+        if steps == _FIRST and self._ns[-1] > _LONGEST_NS:
             return True
         if steps == _FIRST + _STEPS:
             self._keep(True)
