@@ -30,6 +30,7 @@ from diagnose.measure.distortion import (
 )
 from diagnose.measure.job import Job
 from diagnose.measure.ledger import Ledger
+from diagnose.measure.loops import MIN_REPEATS
 from diagnose.measure.memory_peak import MemoryLook, seen_memory
 from diagnose.measure.missing import NO_FACTS, NOT_RECORDED, ONLY_IN_A_RUN, Missing, Unknown
 from diagnose.measure.parts import PartTimes, part_times
@@ -94,15 +95,28 @@ class Measured:
         """The view times come from, of the typical steps; None if no complete step was recorded."""
         vary, plain = self.metric("shapes_differ") is True, self._typical_plain
         alike = plain.alike if plain is not None else ordinary
-        return _usable_view(self.recording.timeline, NO_CALLS, None if vary else alike)
+        return self._usable_view(self.recording.timeline, NO_CALLS, None if vary else alike)
 
     @cached_property
     def detail(self) -> Selection | None:
         """The view source lines come from, of all steps."""
         detail = self.recording.detail
-        return _usable_view(
+        return self._usable_view(
             detail, call_table(self.recording.calls, detail) if detail is not None else NO_CALLS
         )
+
+    def _usable_view(
+        self,
+        trace: Trace | None,
+        calls: pd.DataFrame,
+        chosen: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> Selection | None:
+        if trace is None:
+            return None
+        cells = (self.recording.facts.get("dataflow") or {}).get("free_cells") or []
+        free_cells = any(cell["call_count"] >= MIN_REPEATS for cell in cells)
+        view = Selection(trace, calls, chosen, free_cells=free_cells)
+        return view if view.step_count else None
 
     @cached_property
     def memory(self) -> MemoryLook | None:
@@ -383,13 +397,6 @@ class Measured:
         start = fetches["start_ns"].to_numpy()
         inside = (start >= phase["tick_ns"][0]) & (start < phase["tick_ns"][-1])
         return float(fetches["dur_ns"].to_numpy()[inside].mean()) / 1e6 if inside.any() else math.nan
-
-
-def _usable_view(
-    trace: Trace | None, calls: pd.DataFrame, chosen: Callable[[np.ndarray], np.ndarray] | None = None
-) -> Selection | None:
-    view = Selection(trace, calls, chosen) if trace is not None else None
-    return view if view is not None and view.step_count else None
 
 
 def metric(

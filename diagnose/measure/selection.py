@@ -33,16 +33,20 @@ from diagnose.trace.schema import Trace
 
 
 class Selection(View):
-    """A view with what several selectors share, worked out once. ``calls``: see `diagnose.measure.calls`."""
+    """A view with what several selectors share, worked out once. ``calls``: see `diagnose.measure.calls`;
+    ``free_cells``: recurrent cells are called in loops with inputs that do not depend on their outputs.
+    """
 
     def __init__(
         self,
         trace: Trace,
         calls: pd.DataFrame = NO_CALLS,
         chosen: Callable[[np.ndarray], np.ndarray] | None = None,
+        *,
+        free_cells: bool = False,
     ) -> None:
         super().__init__(trace, chosen)
-        self.calls = calls
+        self.calls, self.free_cells = calls, free_cells
 
     @cached_property
     def ledger(self) -> Ledger:

@@ -836,3 +836,21 @@ def test_the_same_product_again_is_another_rules() -> None:
         layer(rows)
 
     assert repeated(step) == {}
+
+
+@pytest.mark.parametrize(("source", "free"), [("sequence", ROUNDS), ("output", 1), ("reading", 1)])
+def test_cells_are_free_whose_inputs_need_no_earlier_output(source: str, free: int) -> None:
+    """The first one always is. Layers before and after each do not matter."""
+    before, cell, after = nn.Linear(4, 4), nn.GRUCell(4, 4), nn.Linear(4, 4)
+    inputs, first = torch.randn(ROUNDS, 2, 4), torch.zeros(2, 4)
+
+    def step() -> None:
+        state, word = first, torch.ones(2, 4)
+        for row in inputs:
+            if source == "reading":
+                word = torch.tensor([[float(word.detach().sum())] * 4] * 2)
+            given = row if source == "sequence" else word
+            state = cell(before(given), state)
+            word = after(state)
+
+    assert [one["call_count"] for one in seen(step)["free_cells"]] == [free]

@@ -21,6 +21,8 @@ LAYER_OP = rf"^aten::({LAYERS}|{SOLVERS})$"
 # Between two time steps these mean that the next input may depend on the last
 # output, which a fused module cannot do.
 FEEDBACK_OP = rf"^aten::({LAYERS}|item)$"
+# what is left of these where the recorder has followed the inputs
+CHOOSING_OP = r"^aten::(_?softmax|argmax|multinomial|item)$"
 
 
 def waiting_for_host(view: Selection, spans: Intervals) -> Intervals:
@@ -64,12 +66,12 @@ def launch_bound(view: Selection) -> Rows:
 
 def cell_runs(view: Selection) -> list[Rows]:
     """Calls of recurrent cells that follow each other, at least MIN_REPEATS within a step, with
-    nothing between that could feed them.
+    nothing between that could feed them: layers on their inputs and outputs do not, where that was followed.
     """
     own = (view.kind == "op") & view.on_training_thread & ~view.host["backward"].to_numpy()
     is_cell = own & view.name_matches(CELL_OP)
     cells = outermost(view, is_cell)
-    feeding = np.flatnonzero(own & view.name_matches(FEEDBACK_OP))
+    feeding = np.flatnonzero(own & view.name_matches(CHOOSING_OP if view.free_cells else FEEDBACK_OP))
     feeding = feeding[~inside(view, feeding, is_cell)]
     start = view.host["start_ns"].to_numpy()
     fed = np.searchsorted(start[feeding], start[cells])

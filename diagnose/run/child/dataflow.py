@@ -49,6 +49,7 @@ _CALLS_AT_MOST = 50_000
 _GROUPS_AT_MOST = 4_000
 _STEPS, _EARLY = 6, 2  # in early ones values may be met that were made before
 _LONG_NS = 2_000_000_000  # after which two steps are enough: somebody waits
+_CELLS = ("gru_cell", "lstm_cell", "rnn_tanh_cell", "rnn_relu_cell")
 _UNTOLD = -1  # bits of what depends on more groups than are told apart
 
 
@@ -183,6 +184,8 @@ class Dataflow(TorchFunctionMode):
             self._add(call, site, results[0], ns)
             if self._first_calls is None:
                 self._products.add(call, site.place, results[0], ns)
+            if call.name in _CELLS:
+                self._add_cell(call, site)
             bits |= self._bit(call, call.bits, site, tuple(results[0].shape), ns)
             self._made.append((site.place, ns, ns if results[0].requires_grad else 0))
         elif call.name == "__setitem__" and call.given:
@@ -234,6 +237,11 @@ class Dataflow(TorchFunctionMode):
         self._step.trained[site.place] += trained_ns
         for place in site.around:
             self._step.around[place] += ns
+
+    def _add_cell(self, call: Call, site: Site) -> None:
+        needs = self._values.of(call.given[0]).bits
+        earlier = self._bits.get((site.path, self._segment), [])
+        self._step.free_cells[site.place] += not any(needs >> bit & 1 for bit in earlier)
 
     def _add_write(self, call: Call, ns: int) -> int:
         """A part of a tensor is written, as a loop does row by row. It needs what it writes, and nothing of
@@ -358,6 +366,9 @@ class Dataflow(TorchFunctionMode):
             "large": [
                 {**place._asdict(), "bytes": size}
                 for place, size in self._products.large_bytes.most_common(LINES_AT_MOST)
+            ],
+            "free_cells": [
+                {**place._asdict(), "call_count": count} for place, count in step.free_cells.items()
             ],
             "depthwise": self._of_lines(self._products.depthwise),
             **{way: self._with_left(self._products.ways[way]) for way in WAYS},

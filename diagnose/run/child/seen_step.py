@@ -57,6 +57,8 @@ class SeenStep:
     # of calls that depend on samples alone, by the lines that lead there, the innermost first
     of_samples: Counter[tuple[Place, ...]] = field(default_factory=Counter)
     of_others: set[Place] = field(default_factory=set)  # lines under which calls depend on something else
+    # recurrent cells whose input depends on no call before of the same cell
+    free_cells: Counter[Place] = field(default_factory=Counter)
     checks: dict[Place, Sum] = field(default_factory=dict)
     penalties: dict[Place, Sum] = field(default_factory=dict)  # on weights, in the loss
     squares: Penalties = field(default_factory=Penalties)
