@@ -854,3 +854,32 @@ def test_cells_are_free_whose_inputs_need_no_earlier_output(source: str, free: i
             word = after(state)
 
     assert [one["call_count"] for one in seen(step)["free_cells"]] == [free]
+
+
+def test_calls_that_two_loops_make_are_not_of_one() -> None:
+    """What one loop feeds back, by what Python reads, says nothing of the other."""
+    layer, inputs = nn.Linear(4, 4), torch.randn(ROUNDS, 2, 4)
+
+    def project(x: Tensor) -> Tensor:
+        return layer(x)
+
+    def step() -> None:
+        word = torch.ones(2, 4)
+        for _ in range(ROUNDS):
+            word = torch.tensor(project(word).tolist())
+        for row in torch.tensor(inputs.tolist()):
+            project(row)
+
+    assert at_once(step)["return layer(x)"] == (ROUNDS, ROUNDS)
+
+
+def test_a_recursion_is_one_loop_at_whatever_depth() -> None:
+    """But for the outermost call, which comes from elsewhere."""
+    layer = nn.Linear(4, 4)
+
+    def walk(depth: int, x: Tensor) -> None:
+        layer(x)
+        if depth:
+            walk(depth - 1, x + depth)
+
+    assert at_once(lambda: walk(ROUNDS, torch.randn(2, 4)))["layer(x)"] == (ROUNDS, ROUNDS)

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .places import Place, Places
 
@@ -44,6 +44,11 @@ class Site(NamedTuple):
     @property
     def around(self) -> frozenset[Place]:
         return frozenset(frame.place for frame in self.frames)
+
+    @property
+    def key(self) -> tuple[tuple[Any, ...], ...]:
+        """The same for calls of one loop, and of one recursion at whatever depth."""
+        return self.path, tuple(dict.fromkeys(self.way))
 
     @property
     def way(self) -> tuple[tuple[int, int], ...]:

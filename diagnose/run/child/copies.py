@@ -35,7 +35,7 @@ from .setting_trials import is_changed
 from .tensors import map_tensors, tensors_in
 
 _PAIRS_AT_LEAST, _PAIRS_AT_MOST = 5, 24
-_ENOUGH_NS, _TOO_LONG_NS = SECOND // 2, 3 * SECOND  # of all pairs of a module
+_ENOUGH_NS, _TOO_LONG_NS = 2 * SECOND, 3 * SECOND  # of all pairs of a module
 _MODULES_AT_MOST = 3
 _COPIED = (Tensor, nn.Module, list, tuple, dict, set)  # of what a module holds
 

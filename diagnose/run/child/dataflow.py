@@ -46,7 +46,7 @@ from .values import Call, Values
 from .zeros import is_root_of_diagonal
 
 _CALLS_AT_MOST = 50_000
-_GROUPS_AT_MOST = 4_000
+_GROUPS_AT_MOST = 16_000
 _STEPS, _EARLY = 6, 2  # in early ones values may be met that were made before
 _LONG_NS = 2_000_000_000  # after which two steps are enough: somebody waits
 _CELLS = ("gru_cell", "lstm_cell", "rnn_tanh_cell", "rnn_relu_cell")
@@ -125,7 +125,7 @@ class Dataflow(TorchFunctionMode):
         self._values = Values(lambda: (1 << self._group_count) - 1)
         # of the first call that asked for a value, by its number; and its step
         self._sites: dict[int, tuple[Site, int]] = {}
-        self._bits: dict[tuple[tuple[int, ...], int], list[int]] = {}  # of groups, by path and segment
+        self._bits: dict[tuple[Any, int], list[int]] = {}  # of groups, by key of the site and segment
         self._calls = self._group_count = self._segment = self._steps = 0
         self._step = self._first = SeenStep()
         self._products = Products()  # of the first step
@@ -240,7 +240,7 @@ class Dataflow(TorchFunctionMode):
 
     def _add_cell(self, call: Call, site: Site) -> None:
         needs = self._values.of(call.given[0]).bits
-        earlier = self._bits.get((site.path, self._segment), [])
+        earlier = self._bits.get((site.key, self._segment), [])
         self._step.free_cells[site.place] += not any(needs >> bit & 1 for bit in earlier)
 
     def _add_write(self, call: Call, ns: int) -> int:
@@ -269,14 +269,14 @@ class Dataflow(TorchFunctionMode):
         """
         if needs == _UNTOLD:
             return 0
-        bits = self._bits.setdefault((site.path, self._segment), [])
+        bits = self._bits.setdefault((site.key, self._segment), [])
         depth = next((at + 1 for at in reversed(range(len(bits))) if needs >> bits[at] & 1), 0)
         if depth == len(bits):
             if self._group_count >= _GROUPS_AT_MOST:
                 return _UNTOLD
             bits.append(self._group_count)
             self._group_count += 1
-        key = (site.path, self._segment, depth)
+        key = (site.key, self._segment, depth)
         group = self._step.groups.setdefault(key, Group(bits[depth], site, call.number, call.fixed, shape))
         group.count += 1
         group.ns += ns

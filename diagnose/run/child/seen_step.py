@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from .call_places import Site
 from .line_sums import Sum
@@ -64,4 +65,4 @@ class SeenStep:
     squares: Penalties = field(default_factory=Penalties)
     of_covariance: dict[Place, Sum] = field(default_factory=dict)  # normal distributions with a matrix
     diagonal: set[bool] = field(default_factory=set)  # whether the matrices are
-    groups: dict[tuple[tuple[int, ...], int, int], Group] = field(default_factory=dict)
+    groups: dict[tuple[tuple[tuple[Any, ...], ...], int, int], Group] = field(default_factory=dict)
