@@ -30,7 +30,6 @@ from diagnose.measure.distortion import (
 )
 from diagnose.measure.job import Job
 from diagnose.measure.ledger import Ledger
-from diagnose.measure.loops import MIN_REPEATS
 from diagnose.measure.memory_peak import MemoryLook, seen_memory
 from diagnose.measure.missing import NO_FACTS, NOT_RECORDED, ONLY_IN_A_RUN, Missing, Unknown
 from diagnose.measure.parts import PartTimes, part_times
@@ -114,8 +113,8 @@ class Measured:
         if trace is None:
             return None
         cells = (self.recording.facts.get("dataflow") or {}).get("free_cells") or []
-        free_cells = any(cell["call_count"] >= MIN_REPEATS for cell in cells)
-        view = Selection(trace, calls, chosen, free_cells=free_cells)
+        lines = frozenset((cell["file"], cell["line"]) for cell in cells)
+        view = Selection(trace, calls, chosen, free_cells=lines)
         return view if view.step_count else None
 
     @cached_property

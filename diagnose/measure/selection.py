@@ -34,7 +34,7 @@ from diagnose.trace.schema import Trace
 
 class Selection(View):
     """A view with what several selectors share, worked out once. ``calls``: see `diagnose.measure.calls`;
-    ``free_cells``: recurrent cells are called in loops with inputs that do not depend on their outputs.
+    ``free_cells``: lines that lead to recurrent cells whose inputs do not depend on their outputs.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Selection(View):
         calls: pd.DataFrame = NO_CALLS,
         chosen: Callable[[np.ndarray], np.ndarray] | None = None,
         *,
-        free_cells: bool = False,
+        free_cells: frozenset[tuple[str, int]] = frozenset(),
     ) -> None:
         super().__init__(trace, chosen)
         self.calls, self.free_cells = calls, free_cells

@@ -838,9 +838,9 @@ def test_the_same_product_again_is_another_rules() -> None:
     assert repeated(step) == {}
 
 
-@pytest.mark.parametrize(("source", "free"), [("sequence", ROUNDS), ("output", 1), ("reading", 1)])
-def test_cells_are_free_whose_inputs_need_no_earlier_output(source: str, free: int) -> None:
-    """The first one always is. Layers before and after each do not matter."""
+@pytest.mark.parametrize(("source", "free"), [("sequence", True), ("output", False), ("reading", False)])
+def test_cells_are_free_whose_inputs_need_no_earlier_output(source: str, free: bool) -> None:
+    """Layers before and after each do not matter."""
     before, cell, after = nn.Linear(4, 4), nn.GRUCell(4, 4), nn.Linear(4, 4)
     inputs, first = torch.randn(ROUNDS, 2, 4), torch.zeros(2, 4)
 
@@ -853,7 +853,8 @@ def test_cells_are_free_whose_inputs_need_no_earlier_output(source: str, free: i
             state = cell(before(given), state)
             word = after(state)
 
-    assert [one["call_count"] for one in seen(step)["free_cells"]] == [free]
+    lines = [text_of(line) for line in seen(step)["free_cells"]]
+    assert ("state = cell(before(given), state)" in lines) is free
 
 
 def test_calls_that_two_loops_make_are_not_of_one() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from diagnose.measure.loops import MIN_REPEATS, loop_time
 from diagnose.measure.selection import Selection, ledger_row, selector
-from diagnose.measure.view import NO_ROWS, Intervals, Rows
+from diagnose.measure.view import NO_ROWS, Intervals, Rows, started_in
 from diagnose.measure.work import in_rows, inside, outermost
 from diagnose.trace.intervals import intersect, union
 
@@ -71,13 +71,24 @@ def cell_runs(view: Selection) -> list[Rows]:
     own = (view.kind == "op") & view.on_training_thread & ~view.host["backward"].to_numpy()
     is_cell = own & view.name_matches(CELL_OP)
     cells = outermost(view, is_cell)
-    feeding = np.flatnonzero(own & view.name_matches(CHOOSING_OP if view.free_cells else FEEDBACK_OP))
-    feeding = feeding[~inside(view, feeding, is_cell)]
     start = view.host["start_ns"].to_numpy()
-    fed = np.searchsorted(start[feeding], start[cells])
+    is_free = started_in(view.host.iloc[cells], _calls_with_free_cells(view))
+    fed = np.zeros(len(cells), np.int64)
+    for names, fed_so in ((FEEDBACK_OP, ~is_free), (CHOOSING_OP, is_free)):
+        feeding = np.flatnonzero(own & view.name_matches(names))
+        feeding = feeding[~inside(view, feeding, is_cell)]
+        fed[fed_so] = np.searchsorted(start[feeding], start[cells[fed_so]])
     step = np.searchsorted(view.host_windows[:, 0], start[cells], side="right")
-    borders = np.flatnonzero((np.diff(fed) > 0) | (np.diff(step) > 0)) + 1
+    borders = np.flatnonzero((np.diff(fed) != 0) | (np.diff(step) > 0) | np.diff(is_free)) + 1
     return [run for run in np.split(cells, borders) if len(run) >= MIN_REPEATS]
+
+
+def _calls_with_free_cells(view: Selection) -> Intervals:
+    """Calls of a model at lines that lead to cells whose inputs depend on no output of theirs."""
+    forwards = np.flatnonzero(view.marked("forward") & view.on_training_thread)
+    lines = zip(*(view.host[name].iloc[forwards] for name in ("file", "line")), strict=True)
+    is_free = np.array([(str(file), int(line)) in view.free_cells for file, line in lines], bool)
+    return view.host_intervals(forwards[is_free])
 
 
 def cell_time(view: Selection, rows: Rows) -> Intervals:

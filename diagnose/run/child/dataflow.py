@@ -39,7 +39,7 @@ from .places import Place, Places
 from .products import WAYS, Products
 from .rounds_trial import left_of_rounds
 from .sample_work import Origin, SampleWork, tell_of_batches, told_at
-from .seen_step import ROUNDS_AT_LEAST, Group, SeenStep
+from .seen_step import ROUNDS_AT_LEAST, Cells, Group, SeenStep
 from .tensors import tensors_in
 from .unread import Reads
 from .values import Call, Values
@@ -241,7 +241,9 @@ class Dataflow(TorchFunctionMode):
     def _add_cell(self, call: Call, site: Site) -> None:
         needs = self._values.of(call.given[0]).bits
         earlier = self._bits.get((site.key, self._segment), [])
-        self._step.free_cells[site.place] += not any(needs >> bit & 1 for bit in earlier)
+        cells = self._step.cells.setdefault(site.key, Cells(site.around))
+        cells.count += 1
+        cells.free += not any(needs >> bit & 1 for bit in earlier)
 
     def _add_write(self, call: Call, ns: int) -> int:
         """A part of a tensor is written, as a loop does row by row. It needs what it writes, and nothing of
@@ -367,9 +369,7 @@ class Dataflow(TorchFunctionMode):
                 {**place._asdict(), "bytes": size}
                 for place, size in self._products.large_bytes.most_common(LINES_AT_MOST)
             ],
-            "free_cells": [
-                {**place._asdict(), "call_count": count} for place, count in step.free_cells.items()
-            ],
+            "free_cells": [place._asdict() for place in self._around_free_cells()],
             "depthwise": self._of_lines(self._products.depthwise),
             **{way: self._with_left(self._products.ways[way]) for way in WAYS},
             "diagonal": self._of_lines(step.of_covariance if step.diagonal == {True} else {}),
@@ -401,6 +401,13 @@ class Dataflow(TorchFunctionMode):
                 if number not in self._written
             )
         )
+
+    def _around_free_cells(self) -> list[Place]:
+        """The lines that lead to such cells of the first step, and to no others."""
+        free, others = set[Place](), set[Place]()
+        for cells in self._first.cells.values():
+            (free if cells.are_free else others).update(cells.around)
+        return sorted(free - others)[:LINES_AT_MOST]
 
     def _of_samples(self) -> dict[Place, Sum]:
         """What later steps computed on average of samples alone."""

@@ -12,6 +12,7 @@ from .penalties import Penalties
 from .places import Place
 
 ROUNDS_AT_LEAST = 8  # of a loop
+_MOST = 0.9
 
 
 @dataclass
@@ -39,6 +40,21 @@ class Group:
 
 
 @dataclass
+class Cells:
+    """Calls of a recurrent cell in one loop, ``free`` of them with an input that depends on none before; the
+    lines that lead there.
+    """
+
+    around: frozenset[Place]
+    count: int = 0
+    free: int = 0
+
+    @property
+    def are_free(self) -> bool:
+        return self.free >= max(ROUNDS_AT_LEAST, _MOST * self.count)
+
+
+@dataclass
 class SeenStep:
     """What was seen in the step."""
 
@@ -58,8 +74,7 @@ class SeenStep:
     # of calls that depend on samples alone, by the lines that lead there, the innermost first
     of_samples: Counter[tuple[Place, ...]] = field(default_factory=Counter)
     of_others: set[Place] = field(default_factory=set)  # lines under which calls depend on something else
-    # recurrent cells whose input depends on no call before of the same cell
-    free_cells: Counter[Place] = field(default_factory=Counter)
+    cells: dict[Any, Cells] = field(default_factory=dict)  # by key of the site
     checks: dict[Place, Sum] = field(default_factory=dict)
     penalties: dict[Place, Sum] = field(default_factory=dict)  # on weights, in the loss
     squares: Penalties = field(default_factory=Penalties)
