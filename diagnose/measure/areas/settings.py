@@ -39,15 +39,16 @@ def _framework(measured: Measured) -> Value | Missing:
 def tried_share(measured: Measured, setting: str) -> float | Missing:
     """Share of a step that goes with the setting changed; missing where the trial shows only noise."""
     trial = trial_of(measured, setting)
-    return NOT_TRIED if trial is None else _shorter_share(trial)
+    return NOT_TRIED if trial is None else shorter_share(trial)
 
 
-def _shorter_share(trial: dict[str, Any]) -> float | Missing:
+def shorter_share(trial: dict[str, Any]) -> float | Missing:
+    """Of `as_is_ms`, as a share; missing where there are few, or `changed_ms` are not surely shorter."""
     if min(len(trial["as_is_ms"]), len(trial["changed_ms"])) < PAIRS_AT_LEAST:
         return NOT_TRIED
     as_is, changed = np.array(trial["as_is_ms"]), np.array(trial["changed_ms"])
     gain = float(1 - np.quantile(changed, QUANTILE) / np.quantile(as_is, QUANTILE))
-    return gain if _is_shorter(changed, as_is) and gain > 0 else ONLY_NOISE
+    return gain if is_shorter(changed, as_is) and gain > 0 else ONLY_NOISE
 
 
 def trial_of(measured: Measured, setting: str) -> dict[str, Any] | None:
@@ -65,7 +66,7 @@ def _was_disturbed(measured: Measured, setting: str) -> bool:
     return bool(np.quantile(trial["as_is_ms"], QUANTILE) > DISTURBED * float(plain_ms))
 
 
-def _is_shorter(changed: np.ndarray, as_is: np.ndarray) -> bool:
+def is_shorter(changed: np.ndarray, as_is: np.ndarray) -> bool:
     """Mann and Whitney's test: how often a step of the one kind is shorter than one of the other."""
     n, m = len(changed), len(as_is)
     wins = np.count_nonzero(changed[:, None] < as_is[None, :])
@@ -197,127 +198,3 @@ def _thrown_graphs(measured: Measured) -> list[FactPlace] | Missing:
         ms = measured.timeline_ms(view.host_intervals(rows))
         places.append(FactPlace(one["file"], one["line"], one["function"], len(rows) / view.step_count, ms))
     return places
-
-
-@fact_selector(
-    "channels_first_models", "models that were faster with images laid out channels_last, in this run"
-)
-def _channels_first_models(measured: Measured) -> list[FactPlace] | Missing:
-    return _saved_by_copies(measured, "layouts")
-
-
-@fact_selector("packed_layers", "recurrent layers that were faster with padded sequences, in this run")
-def _packed_layers(measured: Measured) -> list[FactPlace] | Missing:
-    return _saved_by_copies(measured, "packed")
-
-
-def _saved_by_copies(measured: Measured, fact: str) -> list[FactPlace] | Missing:
-    """As large a part of their calls as copies of them saved; of no more than torch takes of the step."""
-    told, view = measured.recording.facts.get(fact), measured.timeline
-    if told is None or view is None:
-        return NOT_TRIED if view is not None else NO_STEPS
-    torch_ms = sum(measured.row_ms(row) for row in TORCH_ROWS)
-    saved_ms = [_saved_by_copy(called, torch_ms) for called in told]
-    return [_called(one, ms) for one, ms in zip(told, saved_ms, strict=True) if ms > 0]
-
-
-def _saved_by_copy(called: dict[str, Any], most_ms: float) -> float:
-    """ms a step of these calls, which take ``most_ms`` at most; 0 where copies show only noise. The change
-    may be to give the model `times` as many samples.
-    """
-    as_is, changed = np.array(called["as_is_ms"]), np.array(called["changed_ms"]) / called.get("times", 1)
-    if min(len(as_is), len(changed)) < PAIRS_AT_LEAST or not _is_shorter(changed, as_is):
-        return 0.0
-    as_is_ms, changed_ms = (float(np.quantile(ms, QUANTILE)) for ms in (as_is, changed))
-    return min(most_ms, called["call_count"] * as_is_ms) * max(0.0, 1 - changed_ms / as_is_ms)
-
-
-def _called(called: dict[str, Any], ms: float) -> FactPlace:
-    return FactPlace(called["file"], called["line"], called["function"], float(called["call_count"]), ms)
-
-
-@metric(
-    "kept_memory_gain_share",
-    "share",
-    "Share of the step that goes if malloc keeps what is freed, as tried in this run",
-)
-def _kept_memory_gain_share(measured: Measured) -> Value | Missing:
-    trial = measured.recording.facts.get("kept_memory")
-    if trial is None:
-        return NOT_TRIED
-    share = _shorter_share(trial) if trial["as_is_ms"] else 0.0  # with few page faults nothing was tried
-    return 0.0 if share is ONLY_NOISE else share
-
-
-@metric("page_fault_count_per_step", "count", "Page faults in a step: memory pages that were given anew")
-def _page_fault_count_per_step(measured: Measured) -> Value | Missing:
-    trial = measured.recording.facts.get("kept_memory")
-    return NOT_TRIED if trial is None else int(trial["page_faults"])
-
-
-@fact_selector("memory_taken_anew", "memory that steps take from the system anew each time")
-def _memory_taken_anew(measured: Measured) -> list[FactPlace] | Missing:
-    """By the lines whose results take most of it, as far as they are known."""
-    share = measured.metric("kept_memory_gain_share")
-    if isinstance(share, Missing):
-        return share
-    cost_ms = float(share) * measured.number("step_ms")
-    large = (measured.recording.facts.get("dataflow") or {}).get("large") or []
-    whole_bytes = sum(line["bytes"] for line in large)
-    if not whole_bytes:
-        return [FactPlace("", -1, "", 1.0, cost_ms)]
-    return [
-        FactPlace(one["file"], one["line"], one["function"], 1.0, cost_ms * one["bytes"] / whole_bytes)
-        for one in large
-    ]
-
-
-@fact_selector("small_training_batches", "models that are trained with one or two samples at a time")
-def _small_training_batches(measured: Measured) -> list[FactPlace] | Missing:
-    """What as many samples save in larger batches: of their calls and backwards what copies of them did, and
-    with the first the optimizer's steps that are then left out.
-    """
-    told, view = measured.recording.facts.get("larger_batches"), measured.timeline
-    if told is None or view is None:
-        return NOT_TRIED if view is not None else NO_STEPS
-    model_ms, optimizer_ms = (
-        sum(map(measured.row_ms, rows)) for rows in (("forward", "backward"), ("optimizer",))
-    )
-    places: list[FactPlace] = []
-    for called in told:
-        left_out_ms = 0.0 if places else optimizer_ms * (1 - 1 / called["times"])
-        places.append(_called(called, _saved_by_copy(called, model_ms) + left_out_ms))
-    return places
-
-
-@metric(
-    "larger_batch_gain_share",
-    "share",
-    "Share of the step that four times as large batches save a sample, as copies of the model say",
-)
-def _larger_batch_gain_share(measured: Measured) -> Value | Missing:
-    return _share_of(_small_training_batches(measured), measured)
-
-
-@metric(
-    "channels_last_gain_share",
-    "share",
-    "Share of the step that channels_last saves, as copies of the model say",
-)
-def _channels_last_gain_share(measured: Measured) -> Value | Missing:
-    return _share_of(_channels_first_models(measured), measured)
-
-
-@metric(
-    "padded_gain_share",
-    "share",
-    "Share of the step that padded sequences save in recurrent layers, as copies of these say",
-)
-def _padded_gain_share(measured: Measured) -> Value | Missing:
-    return _share_of(_packed_layers(measured), measured)
-
-
-def _share_of(places: list[FactPlace] | Missing, measured: Measured) -> Value | Missing:
-    if isinstance(places, Missing):
-        return places
-    return sum(place.ms_per_step or 0.0 for place in places) / measured.number("step_ms")

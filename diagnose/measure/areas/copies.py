@@ -1,0 +1,102 @@
+"""What the run found when it gave copies of the script's modules another layout, padded sequences or more
+samples (`diagnose.run.child.copies`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diagnose.measure.areas.settings import NOT_TRIED, PAIRS_AT_LEAST, QUANTILE, is_shorter
+from diagnose.measure.ledger import TORCH_ROWS
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import NO_STEPS, Missing
+
+
+@fact_selector(
+    "channels_first_models", "models that were faster with images laid out channels_last, in this run"
+)
+def _channels_first_models(measured: Measured) -> list[FactPlace] | Missing:
+    return _saved_by_copies(measured, "layouts")
+
+
+@fact_selector("packed_layers", "recurrent layers that were faster with padded sequences, in this run")
+def _packed_layers(measured: Measured) -> list[FactPlace] | Missing:
+    return _saved_by_copies(measured, "packed")
+
+
+def _saved_by_copies(measured: Measured, fact: str) -> list[FactPlace] | Missing:
+    """As large a part of their calls as copies of them saved; of no more than torch takes of the step."""
+    told, view = measured.recording.facts.get(fact), measured.timeline
+    if told is None or view is None:
+        return NOT_TRIED if view is not None else NO_STEPS
+    torch_ms = sum(measured.row_ms(row) for row in TORCH_ROWS)
+    saved_ms = [_saved_by_copy(called, torch_ms) for called in told]
+    return [_called(one, ms) for one, ms in zip(told, saved_ms, strict=True) if ms > 0]
+
+
+def _saved_by_copy(called: dict[str, Any], most_ms: float) -> float:
+    """ms a step of these calls, which take ``most_ms`` at most; 0 where copies show only noise. The change
+    may be to give the model `times` as many samples.
+    """
+    as_is, changed = np.array(called["as_is_ms"]), np.array(called["changed_ms"]) / called.get("times", 1)
+    if min(len(as_is), len(changed)) < PAIRS_AT_LEAST or not is_shorter(changed, as_is):
+        return 0.0
+    as_is_ms, changed_ms = (float(np.quantile(ms, QUANTILE)) for ms in (as_is, changed))
+    return min(most_ms, called["call_count"] * as_is_ms) * max(0.0, 1 - changed_ms / as_is_ms)
+
+
+def _called(called: dict[str, Any], ms: float) -> FactPlace:
+    return FactPlace(called["file"], called["line"], called["function"], float(called["call_count"]), ms)
+
+
+@fact_selector("small_training_batches", "models that are trained with one or two samples at a time")
+def _small_training_batches(measured: Measured) -> list[FactPlace] | Missing:
+    """What as many samples save in larger batches: of their calls and backwards what copies of them did, and
+    with the first the optimizer's steps that are then left out.
+    """
+    told, view = measured.recording.facts.get("larger_batches"), measured.timeline
+    if told is None or view is None:
+        return NOT_TRIED if view is not None else NO_STEPS
+    model_ms, optimizer_ms = (
+        sum(map(measured.row_ms, rows)) for rows in (("forward", "backward"), ("optimizer",))
+    )
+    places: list[FactPlace] = []
+    for called in told:
+        left_out_ms = 0.0 if places else optimizer_ms * (1 - 1 / called["times"])
+        places.append(_called(called, _saved_by_copy(called, model_ms) + left_out_ms))
+    return places
+
+
+@metric(
+    "larger_batch_gain_share",
+    "share",
+    "Share of the step that four times as large batches save a sample, as copies of the model say",
+)
+def _larger_batch_gain_share(measured: Measured) -> Value | Missing:
+    return _share_of(_small_training_batches(measured), measured)
+
+
+@metric(
+    "channels_last_gain_share",
+    "share",
+    "Share of the step that channels_last saves, as copies of the model say",
+)
+def _channels_last_gain_share(measured: Measured) -> Value | Missing:
+    return _share_of(_channels_first_models(measured), measured)
+
+
+@metric(
+    "padded_gain_share",
+    "share",
+    "Share of the step that padded sequences save in recurrent layers, as copies of these say",
+)
+def _padded_gain_share(measured: Measured) -> Value | Missing:
+    return _share_of(_packed_layers(measured), measured)
+
+
+def _share_of(places: list[FactPlace] | Missing, measured: Measured) -> Value | Missing:
+    if isinstance(places, Missing):
+        return places
+    return sum(place.ms_per_step or 0.0 for place in places) / measured.number("step_ms")

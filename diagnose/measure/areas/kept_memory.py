@@ -1,0 +1,45 @@
+"""Memory that steps take from the system anew each time: what the run found when malloc kept what is freed
+(`diagnose.run.child.heap_look`).
+"""
+
+from __future__ import annotations
+
+from diagnose.measure.areas.settings import NOT_TRIED, ONLY_NOISE, shorter_share
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
+from diagnose.measure.missing import Missing
+
+
+@metric(
+    "kept_memory_gain_share",
+    "share",
+    "Share of the step that goes if malloc keeps what is freed, as tried in this run",
+)
+def _kept_memory_gain_share(measured: Measured) -> Value | Missing:
+    trial = measured.recording.facts.get("kept_memory")
+    if trial is None:
+        return NOT_TRIED
+    share = shorter_share(trial) if trial["as_is_ms"] else 0.0  # with few page faults nothing was tried
+    return 0.0 if share is ONLY_NOISE else share
+
+
+@metric("page_fault_count_per_step", "count", "Page faults in a step: memory pages that were given anew")
+def _page_fault_count_per_step(measured: Measured) -> Value | Missing:
+    trial = measured.recording.facts.get("kept_memory")
+    return NOT_TRIED if trial is None else int(trial["page_faults"])
+
+
+@fact_selector("memory_taken_anew", "memory that steps take from the system anew each time")
+def _memory_taken_anew(measured: Measured) -> list[FactPlace] | Missing:
+    """By the lines whose results take most of it, as far as they are known."""
+    share = measured.metric("kept_memory_gain_share")
+    if isinstance(share, Missing):
+        return share
+    cost_ms = float(share) * measured.number("step_ms")
+    large = (measured.recording.facts.get("dataflow") or {}).get("large") or []
+    whole_bytes = sum(line["bytes"] for line in large)
+    if not whole_bytes:
+        return [FactPlace("", -1, "", 1.0, cost_ms)]
+    return [
+        FactPlace(one["file"], one["line"], one["function"], 1.0, cost_ms * one["bytes"] / whole_bytes)
+        for one in large
+    ]
