@@ -171,14 +171,18 @@ class _Stretches:
         self._slots = slots[:, self._order]
         self._inner = np.isin(self._slots, inner)
         self._sources = (place[edges.source] - np.where(edges.carried, count, 0))[self._slots]
+        self._carried = np.unique(place[edges.source[edges.carried]])
 
     @property
     def pay(self) -> bool:
         return len(self._order) >= LEAST_NODES * len(self._spans)
 
     def times(self, delays: np.ndarray, before_ns: np.ndarray, rounds: int) -> np.ndarray:
-        """As `Clockwork.times`."""
+        """As `Clockwork.times`. Of whole numbers, rounds that only repeat the one before are not gone through:
+        see `_Joins`.
+        """
         count, order = len(before_ns), self._order
+        repeats = len(self._carried) > 0 and bool((np.rint(delays) == delays).all())
         waits = np.where(self._inner, NEVER, delays[self._slots])
         work = np.cumsum(np.append(delays, 0.0)[self._along])
         times = np.append(before_ns[order], np.zeros(rounds * count))
@@ -188,6 +192,13 @@ class _Stretches:
                 ready = (times[sources[:, first:end]] + waits[:, first:end]).max(axis=0)
                 done = work[first:end] - work[first]
                 times[begin + first : begin + end] = np.maximum.accumulate(ready - done) + done
+            if repeats and begin > count:
+                now, before = times[begin : begin + count], times[begin - count : begin]
+                lengths = (now - before)[self._carried]
+                if (lengths == lengths[0]).all():
+                    left = (len(times) - begin) // count
+                    times[begin:] = (now + np.arange(left)[:, None] * lengths[0]).reshape(-1)
+                    break
         found = np.empty((rounds, count))
         found[:, order] = times[count:].reshape(rounds, count)
         return found

@@ -102,7 +102,9 @@ def test_any_graph(seed: int) -> None:
         fractions = np.where(gone, NEVER, delays * [draw.choice((1, 0.37)) for _ in delays])
         found, exact = (times(fractions, before, 3) for times in (clockwork._one_by_one, by_node))
         np.testing.assert_allclose(found, exact, rtol=1e-15)
-        in_stretches = clockwork._stretches.times(np.where(gone, NEVER, delays), before, 3)
-        happens = one_by_one > NEVER / 2
-        assert (in_stretches[happens] == one_by_one[happens]).all()
-        assert (in_stretches[~happens] < NEVER / 2).all()
+        for rounds in (3, 12):  # of many rounds the last ones only repeat those before
+            in_stretches = clockwork._stretches.times(np.where(gone, NEVER, delays), before, rounds)
+            one_by_one = by_node(np.where(gone, NEVER, delays), before, rounds)
+            happens = one_by_one > NEVER / 2
+            assert (in_stretches[happens] == one_by_one[happens]).all()
+            assert (in_stretches[~happens] < NEVER / 2).all()
