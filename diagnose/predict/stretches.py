@@ -178,8 +178,8 @@ class _Stretches:
         return len(self._order) >= LEAST_NODES * len(self._spans)
 
     def times(self, delays: np.ndarray, before_ns: np.ndarray, rounds: int) -> np.ndarray:
-        """As `Clockwork.times`. Of whole numbers, rounds that only repeat the one before are not gone through:
-        see `_Joins`.
+        """As `Clockwork.times`. Of whole numbers, rounds that only repeat the one before are not gone
+        through, see `_Joins`.
         """
         count, order = len(before_ns), self._order
         repeats = len(self._carried) > 0 and bool((np.rint(delays) == delays).all())
