@@ -31,7 +31,8 @@ REMARK = (
     "by its author while it was met first; that run could not start, and the row is of the next one. gg01's "
     "metric was timed again after the run: 19 % instead of 22.\n\n"
     "0.1.0+2ea9a02a: nn01 died under the recorder (mended since); its row tells what was said of two steps. "
-    "0.1.0+1d65a99d: nn05 was begun twice, and the first run went on beside the second one's first minute.\n\n"
+    "0.1.0+1d65a99d: nn05 was begun twice, and the first run went on beside the second one's first "
+    "minute.\n\n"
     "0.1.0+754106d2 to 3d4ccebd: one round of ten scripts. Tests ran beside some of the meetings, and the "
     "oracles' authors waited for each other: two copies of one script differ by 5 to 25 % in single pairs."
 )
