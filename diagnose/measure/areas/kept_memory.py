@@ -4,9 +4,13 @@
 
 from __future__ import annotations
 
-from diagnose.measure.areas.settings import NOT_TRIED, ONLY_NOISE, shorter_share
+import numpy as np
+
+from diagnose.measure.areas.settings import NOT_TRIED, ONLY_NOISE, QUANTILE, shorter_share
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import Missing
+
+_WARM_CACHES = 1.5
 
 
 @metric(
@@ -19,7 +23,13 @@ def _kept_memory_gain_share(measured: Measured) -> Value | Missing:
     if trial is None:
         return NOT_TRIED
     share = shorter_share(trial) if trial["as_is_ms"] else 0.0  # with few page faults nothing was tried
-    return 0.0 if share is ONLY_NOISE else share
+    if isinstance(share, Missing) or not share:
+        return 0.0 if share is ONLY_NOISE else share
+    # the steps as they are came first, and may have been slow for another reason
+    beside_plain = 1 - float(np.quantile(trial["changed_ms"], QUANTILE)) / measured.number("step_ms")
+    # nor can more go than the system has worked less, but for caches that stay warm
+    of_system = _WARM_CACHES * trial["system_ms"] / measured.number("step_ms")
+    return max(0.0, min(share, beside_plain, of_system))
 
 
 @metric("page_fault_count_per_step", "count", "Page faults in a step: memory pages that were given anew")

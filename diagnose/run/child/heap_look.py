@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import resource
-from statistics import median
+from statistics import fmean, median
 from time import perf_counter_ns
 from typing import Any
 
@@ -35,6 +35,7 @@ class HeapLook:
         self.facts: dict[str, Any] | None = None
         self._ns: list[int] = []
         self._faults: list[int] = []
+        self._system_s: list[float] = []
         self._keeps = False
         self._settled_at = 0  # the first step with memory that is kept that counts
 
@@ -47,13 +48,15 @@ class HeapLook:
             or not mallopt(MMAP_MAX, MMAP_MAX_DEFAULT)
         ):
             return False
-        self._ns, self._faults, self._keeps, self._settled_at = [], [], False, 0
+        self._ns, self._faults, self._system_s = [], [], []
+        self._keeps, self._settled_at = False, 0
         self._begin_step()
         return True
 
     def step(self) -> bool:
         self._ns.append(perf_counter_ns() - self._began_ns)
         self._faults.append(_page_faults() - self._began_faults)
+        self._system_s.append(_system_s() - self._began_system_s)
         steps = len(self._ns)
         if steps == _FIRST and self._faults[-1] < _FAULTS_AT_LEAST:
             self._tell()
@@ -83,25 +86,36 @@ class HeapLook:
 
     def _begin_step(self) -> None:
         self._began_ns, self._began_faults = perf_counter_ns(), _page_faults()
+        self._began_system_s = _system_s()
 
     def _keep(self, keeps: bool) -> None:
         self._keeps = keeps
         mallopt(MMAP_MAX, 0 if keeps else MMAP_MAX_DEFAULT)
         mallopt(TRIM_THRESHOLD, _KEEPS_ALL if keeps else _LEARNED_AT_MOST)
 
+    def _mean_system_s(self, steps: slice) -> float:
+        return fmean(self._system_s[steps] or [0.0])
+
     def _tell(self) -> None:
-        changed = self._ns[self._settled_at :] if self._settled_at else []
-        as_is = self._ns[_FIRST : _FIRST + _STEPS] if changed else []
+        changed, as_is = slice(0, 0), slice(0, 0)
+        if self._settled_at:
+            as_is, changed = slice(_FIRST, _FIRST + _STEPS), slice(self._settled_at, None)
         self.facts = {
+            "system_ms": round(1e3 * (self._mean_system_s(as_is) - self._mean_system_s(changed)), 3),
             "page_faults": int(median(self._faults[_FIRST - 1 : _FIRST + _STEPS])),
-            "as_is_ms": [ns / 1e6 for ns in as_is],
-            "changed_ms": [ns / 1e6 for ns in changed],
+            "as_is_ms": [ns / 1e6 for ns in self._ns[as_is]],
+            "changed_ms": [ns / 1e6 for ns in self._ns[changed]],
         }
 
 
 def _page_faults() -> int:
     """Of all threads of this process so far, without reading anything from disk."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+
+def _system_s() -> float:
+    """What the system has worked for all threads of this process so far, for their page faults and else."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_stime
 
 
 def _is_replaced() -> bool:
