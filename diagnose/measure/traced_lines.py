@@ -46,6 +46,7 @@ class OwnTime:
     count_per_step: float
 
 
+@once
 def own_times(measured: Measured) -> dict[Line, OwnTime]:
     """By line; empty where lines were not timed."""
     told, step_ms = measured.recording.facts.get("line_times"), measured.metric("step_ms")

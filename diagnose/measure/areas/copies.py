@@ -4,6 +4,7 @@ samples (`diagnose.run.child.copies`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,19 @@ def _packed_layers(measured: Measured) -> list[FactPlace] | Missing:
 
 def _saved_by_copies(measured: Measured, fact: str) -> list[FactPlace] | Missing:
     """As large a part of their calls as copies of them saved; of no more than torch takes of the step."""
-    told, view = measured.recording.facts.get(fact), measured.timeline
-    if told is None or view is None:
-        return NOT_TRIED if view is not None else NO_STEPS
+    told = _tried(measured, fact)
+    if isinstance(told, Missing):
+        return told
     torch_ms = sum(measured.row_ms(row) for row in TORCH_ROWS)
     saved_ms = [_saved_by_copy(called, torch_ms) for called in told]
     return [_called(one, ms) for one, ms in zip(told, saved_ms, strict=True) if ms > 0]
+
+
+def _tried(measured: Measured, fact: str) -> list[dict[str, Any]] | Missing:
+    told: list[dict[str, Any]] | None = measured.recording.facts.get(fact)
+    if measured.timeline is None:
+        return NO_STEPS
+    return NOT_TRIED if told is None else told
 
 
 def _saved_by_copy(called: dict[str, Any], most_ms: float) -> float:
@@ -56,9 +64,9 @@ def _small_training_batches(measured: Measured) -> list[FactPlace] | Missing:
     """What as many samples save in larger batches: of their calls and backwards what copies of them did, and
     with the first the optimizer's steps that are then left out.
     """
-    told, view = measured.recording.facts.get("larger_batches"), measured.timeline
-    if told is None or view is None:
-        return NOT_TRIED if view is not None else NO_STEPS
+    told = _tried(measured, "larger_batches")
+    if isinstance(told, Missing):
+        return told
     model_ms, optimizer_ms = (
         sum(map(measured.row_ms, rows)) for rows in (("forward", "backward"), ("optimizer",))
     )
@@ -69,34 +77,26 @@ def _small_training_batches(measured: Measured) -> list[FactPlace] | Missing:
     return places
 
 
-@metric(
+def _gain_share(name: str, meaning: str, places: Callable[[Measured], list[FactPlace] | Missing]) -> None:
+    """A metric: what these places save together."""
+
+    def share(measured: Measured) -> Value | Missing:
+        found = places(measured)
+        if isinstance(found, Missing):
+            return found
+        return sum(place.ms_per_step or 0.0 for place in found) / measured.number("step_ms")
+
+    metric(name, "share", f"Share of the step that {meaning}")(share)
+
+
+_gain_share(
     "larger_batch_gain_share",
-    "share",
-    "Share of the step that four times as large batches save a sample, as copies of the model say",
+    "four times as large batches save a sample, as copies of the model say",
+    _small_training_batches,
 )
-def _larger_batch_gain_share(measured: Measured) -> Value | Missing:
-    return _share_of(_small_training_batches(measured), measured)
-
-
-@metric(
-    "channels_last_gain_share",
-    "share",
-    "Share of the step that channels_last saves, as copies of the model say",
+_gain_share(
+    "channels_last_gain_share", "channels_last saves, as copies of the model say", _channels_first_models
 )
-def _channels_last_gain_share(measured: Measured) -> Value | Missing:
-    return _share_of(_channels_first_models(measured), measured)
-
-
-@metric(
-    "padded_gain_share",
-    "share",
-    "Share of the step that padded sequences save in recurrent layers, as copies of these say",
+_gain_share(
+    "padded_gain_share", "padded sequences save in recurrent layers, as copies of these say", _packed_layers
 )
-def _padded_gain_share(measured: Measured) -> Value | Missing:
-    return _share_of(_packed_layers(measured), measured)
-
-
-def _share_of(places: list[FactPlace] | Missing, measured: Measured) -> Value | Missing:
-    if isinstance(places, Missing):
-        return places
-    return sum(place.ms_per_step or 0.0 for place in places) / measured.number("step_ms")

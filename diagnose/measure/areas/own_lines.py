@@ -154,7 +154,7 @@ def own_lines(measured: Measured) -> list[tuple[LineTime, Rows]] | Missing:
     self_ms = cost_ms - np.bincount(around[nested], cost_ms[nested], minlength=len(cost_ms))
     found += _costly(view, left, self_ms, whole_ms)
     found = _with_what_no_call_is(found, measured, view)
-    found = [part for line, calls in found for part in _with_loop(line, calls, measured, view)]
+    found = [part for line, calls in found for part in _with_loop(line, calls, measured, cost_ms)]
     return sorted(found, key=lambda one: -one[0].share)
 
 
@@ -169,7 +169,7 @@ def _with_what_no_call_is(
     """These lines with the Python that they spend in no call, and others that spend `LEAST` of the step so,
     unless they stand in functions that these lines call.
     """
-    whole_ms, quiet_ms = measured.number("step_ms"), without_calls_ms(measured)
+    whole_ms, quiet_ms = measured.number("step_ms"), dict(without_calls_ms(measured))
     longer = [
         (_longer(line, quiet_ms.pop((line.file, line.line), 0.0) / whole_ms), calls) for line, calls in found
     ]
@@ -191,6 +191,7 @@ def _longer(line: LineTime, share: float) -> LineTime:
     return replace(line, share=line.share + share, typical_share=line.typical_share + share)
 
 
+@once
 def without_calls_ms(measured: Measured) -> dict[Line, float]:
     """Of each line the Python of a plain step that no call of a library takes; empty where lines were not
     timed. Lines with a call that another rule is about are that rule's.
@@ -245,14 +246,14 @@ def _left(line: LineTime, calls: Rows, inner_share: float) -> list[tuple[LineTim
 
 
 def _with_loop(
-    line: LineTime, calls: Rows, measured: Measured, view: Selection
+    line: LineTime, calls: Rows, measured: Measured, cost_ms: np.ndarray
 ) -> list[tuple[LineTime, Rows]]:
     """The line, or the loop inside that takes most of its time, with what is left for the line itself. Of
     loops in one another it is the inmost that does.
     """
     loops = [
         (loop, rows)
-        for loop, rows in _loops_inside(line, _within(view, calls), measured, view)
+        for loop, rows in _loops_inside(line, calls, measured, cost_ms)
         if loop.share > MOST * line.share
     ]
     if not loops:
@@ -262,13 +263,17 @@ def _with_loop(
 
 
 def _loops_inside(
-    line: LineTime, within: Rows, measured: Measured, view: Selection
+    line: LineTime, of_line: Rows, measured: Measured, cost_ms: np.ndarray
 ) -> Iterator[tuple[LineTime, Rows]]:
-    """The loops in the functions that the line calls, with the calls that their lines make: ``within`` are
-    all calls inside the line's own. None where lines were not timed by themselves.
+    """The loops in the functions that the line calls, with the calls that their lines make. None where lines
+    were not timed by themselves.
     """
-    sources, times, quiet_ms = Sources(measured.recording), own_times(measured), without_calls_ms(measured)
-    cost_ms, callers, calls = _cost_ms(measured, view), _callers(view), view.calls.iloc[within]
+    view, times, quiet_ms = measured.detail, own_times(measured), without_calls_ms(measured)
+    if view is None or not times:
+        return
+    sources, whole_ms = Sources(measured.recording), measured.number("step_ms")
+    within, callers = _within(view, of_line), _callers(view)
+    calls = view.calls.iloc[within]
     callees = {line.callee, *calls["callee"].astype(str)}
     lines = [place for place, time in times.items() if f"{place[0]}: {time.function}" in callees]
     for path in {path for path, _ in lines}:
@@ -278,8 +283,8 @@ def _loops_inside(
             if of_loop:
                 outermost = rows[~np.isin(callers[rows], rows)]
                 ms = cost_ms[outermost].sum() + sum(quiet_ms.get(place, 0.0) for place in of_loop)
-                share = min(line.share, float(ms) / measured.number("step_ms"))
-                called = by_line(view, outermost, cost_ms[outermost], measured.number("step_ms"))
+                share = min(line.share, float(ms) / whole_ms)
+                called = by_line(view, outermost, cost_ms[outermost], whole_ms)
                 yield (
                     replace(
                         line,
