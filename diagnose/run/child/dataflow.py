@@ -271,14 +271,15 @@ class Dataflow(TorchFunctionMode):
         """
         if needs == _UNTOLD:
             return 0
-        bits = self._bits.setdefault((site.key, self._segment), [])
+        where = (site.key, self._segment)
+        bits = self._bits.setdefault(where, [])
         depth = next((at + 1 for at in reversed(range(len(bits))) if needs >> bits[at] & 1), 0)
         if depth == len(bits):
             if self._group_count >= _GROUPS_AT_MOST:
                 return _UNTOLD
             bits.append(self._group_count)
             self._group_count += 1
-        key = (site.key, self._segment, depth)
+        key = (*where, depth)
         group = self._step.groups.setdefault(key, Group(bits[depth], site, call.number, call.fixed, shape))
         group.count += 1
         group.ns += ns

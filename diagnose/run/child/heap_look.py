@@ -7,7 +7,6 @@ had learned before cannot be read.
 
 from __future__ import annotations
 
-import re
 import resource
 from statistics import fmean, median
 from time import perf_counter_ns
@@ -15,6 +14,7 @@ from typing import Any
 
 from . import accelerator
 from .heap import MMAP_MAX, MMAP_MAX_DEFAULT, TRIM_THRESHOLD, mallopt, set_by_user
+from .machine import is_loaded
 from .schedule import SECOND
 
 _STEPS = 8  # of each kind: one that is shorter by itself is to hide nothing
@@ -23,7 +23,7 @@ _FIRST, _GROWING_AT_MOST = 2, 6  # steps that do not count; with memory that is 
 _GROWS = 0.5  # of the faults of a step as it is
 _FAULTS_AT_LEAST = 2000  # a step: fewer pages take below a millisecond
 _KEEPS_ALL, _LEARNED_AT_MOST = 2**31 - 1, 2**26
-_OTHERS = re.compile(r"/lib(?:jemalloc|tcmalloc|mimalloc)[-._]")
+_OTHERS = ("jemalloc", "tcmalloc", "mimalloc")
 
 
 class HeapLook:
@@ -119,6 +119,5 @@ def _system_s() -> float:
 
 
 def _is_replaced() -> bool:
-    """Whether another allocator was loaded before glibc's."""
-    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-        return _OTHERS.search(maps.read()) is not None
+    """Whether another allocator serves the process."""
+    return any(map(is_loaded, _OTHERS))

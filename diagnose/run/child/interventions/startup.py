@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable
 from typing import Any
 
 from .. import accelerator
+from ..machine import is_loaded
 from .base import Intervention, Sites
 
 BEFORE = "DIAGNOSE_ENVIRONMENT_BEFORE"  # what the variables that were changed were before, as JSON
@@ -45,7 +45,7 @@ class Allocator(Intervention):
     def why_not(self) -> str:
         if self._library != "glibc":
             return _not_preloaded(self._library)
-        if _is_loaded("jemalloc") or _is_loaded("tcmalloc"):
+        if is_loaded("jemalloc") or is_loaded("tcmalloc"):
             return "The process uses another allocator."
         if before(_KEEPS) is not None:
             return "It is already so."
@@ -91,7 +91,7 @@ class OpenMP(Intervention):
     def why_not(self) -> str:
         if self._library and (reason := _not_preloaded(self._library)):
             return reason
-        if not any(map(_is_loaded, self._RUNTIMES)):
+        if not any(map(is_loaded, self._RUNTIMES)):
             return "torch computes without OpenMP here."
         if any(os.environ.get(name) != value for name, value in self._variables.items()):
             return "The environment of the process does not ask for it."
@@ -102,7 +102,7 @@ class OpenMP(Intervention):
 
 def _not_preloaded(library: str) -> str:
     """Why a library is not there in the place of another one, in a sentence; empty if it is."""
-    loaded = _is_loaded(library)
+    loaded = is_loaded(library)
     if loaded and library in (before("LD_PRELOAD") or ""):
         return f"The process uses {library} already."
     if library not in os.environ.get("LD_PRELOAD", ""):
@@ -110,14 +110,6 @@ def _not_preloaded(library: str) -> str:
             return f"The process uses {library} already."
         return f"{library} is not installed; Debian's package is {PACKAGES.get(library, 'unknown')}."
     return "" if loaded else f"{library} was not loaded, although LD_PRELOAD names it."
-
-
-def _is_loaded(library: str) -> bool:
-    try:
-        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-            return re.search(rf"/lib{library}[-._]", maps.read()) is not None
-    except OSError:
-        return False
 
 
 class ExpandableSegments(Intervention):
