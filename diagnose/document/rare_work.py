@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from diagnose.document.text import count, seconds
+from diagnose.measure.areas.unseen import unseen_works
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording
 from diagnose.measure.sources import Sources
@@ -21,34 +22,14 @@ def unseen_work(measured: Measured, sources: Sources) -> list[Note]:
     """One for each of the loop's conditions that came true in no plain step, and how to wait for it."""
     recording = measured.recording
     waited_s = _waited_s(recording)
-    works = recording.facts.get("rare_work") or []
-    met = {_occasion(told) for told in works if _was_looked_at(told, recording)}
-    unseen = [told for told in works if not told["seen"] and _occasion(told) not in met]
     return [
         Note(
             UNSEEN_WORK,
             f"What {sources.shown(told['file'])}:{told['line']} does {_when(told['every'])} is in no number "
             f"here: {_why(_comes_in_s(told, measured), waited_s)}",
         )
-        for told in sorted(unseen, key=lambda told: told["every"] or 0)[:_MOST]
+        for told in sorted(unseen_works(recording), key=lambda told: told["every"] or 0)[:_MOST]
     ]
-
-
-def _occasion(told: dict[str, Any]) -> tuple[str, int | None]:
-    """Of what comes at the same time it is the same."""
-    return told["file"], told["every"]
-
-
-def _was_looked_at(told: dict[str, Any], recording: Recording) -> bool:
-    """It may have come though nobody can tell from the loop's variables: then a look at the lines of plain
-    steps has met it, unless it is short.
-    """
-    stacks = (recording.facts.get("line_samples") or {}).get("stacks") or []
-    return any(
-        file == told["file"] and told["line"] <= line <= told["last_line"]
-        for stack in stacks
-        for file, line, *_ in stack
-    )
 
 
 def _comes_in_s(told: dict[str, Any], measured: Measured) -> float:

@@ -73,13 +73,22 @@ def whole_number(expression: ast.expr, variables: dict[str, Any]) -> int:
     return value
 
 
-def is_false(expression: ast.expr, variables: dict[str, Any]) -> bool:
-    """Known to be: a switch that is off."""
+def truth(expression: ast.expr, variables: dict[str, Any]) -> bool | None:
+    """What a condition comes out as, None where that is not known. An object of the script's is not asked:
+    it counts as true.
+    """
+    if isinstance(expression, ast.BoolOp):
+        parts = {truth(part, variables) for part in expression.values}
+        decides = isinstance(expression.op, ast.Or)
+        return decides if decides in parts else None if None in parts else not decides
+    if isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.Not):
+        value = truth(expression.operand, variables)
+        return None if value is None else not value
     try:
         value = read(expression, variables)
     except Unknown:
-        return False
-    return is_plain(value) and not value
+        return None
+    return bool(value) if is_plain(value) or type(value) in (list, tuple, dict, set) else True
 
 
 def read(expression: ast.expr, variables: dict[str, Any]) -> Any:
@@ -92,13 +101,12 @@ def read(expression: ast.expr, variables: dict[str, Any]) -> Any:
         return _attribute(read(expression.value, variables), expression.attr)
     if isinstance(expression, ast.Subscript) and isinstance(expression.slice, ast.Constant):
         return _item(read(expression.value, variables), expression.slice.value)
-    if isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.Not):
-        value = read(expression.operand, variables)
-        if is_plain(value):
-            return not value
-    if isinstance(expression, ast.Compare) and isinstance(expression.ops[0], (ast.Is, ast.IsNot)):
+    if isinstance(expression, ast.Compare) and len(expression.ops) == 1:
         left, right = (read(side, variables) for side in (expression.left, expression.comparators[0]))
-        return (left is right) is isinstance(expression.ops[0], ast.Is)
+        if isinstance(expression.ops[0], (ast.Is, ast.IsNot)):
+            return (left is right) is isinstance(expression.ops[0], ast.Is)
+        if isinstance(expression.ops[0], (ast.Eq, ast.NotEq)) and is_plain(left) and is_plain(right):
+            return (left == right) is isinstance(expression.ops[0], ast.Eq)
     if isinstance(expression, ast.BinOp):
         left, right = (whole_number(side, variables) for side in (expression.left, expression.right))
         if isinstance(expression.op, ast.Add):

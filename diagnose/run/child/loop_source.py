@@ -16,6 +16,7 @@ from .frame_values import Unknown, read, whole_number
 
 Loop = ast.For | ast.While | ast.AsyncFor
 _Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 # functions of their own, by the names that CPython gives these; since 3.12 only generators are
 _FUNCTIONS: dict[str, type[_Comprehension]] = {
     "<genexpr>": ast.GeneratorExp,
@@ -42,17 +43,17 @@ class LoopSource:
         """Those around a line of the code, outermost first; none where the source cannot be read. A
         comprehension is one, too.
         """
-        if code.co_name in _FUNCTIONS:
+        if is_comprehension(code):
             kind = _FUNCTIONS[code.co_name]
             for node in itertools.chain.from_iterable(map(ast.walk, self._tree(file))):
                 if isinstance(node, kind) and node.lineno == code.co_firstlineno and _holds(node, line):
-                    yield from _as_loops(node)
+                    yield from as_loops(node)
             return
         for node in within(*self.body(file, code)):
             if isinstance(node, Loop) and holds(node.body, line):
                 yield node
             elif isinstance(node, _INLINE) and _holds(node, line):
-                yield from _as_loops(node)
+                yield from as_loops(node)
 
     def body(self, file: str, code: CodeType) -> list[ast.stmt]:
         """Of a function, or of the module; empty where the source cannot be read."""
@@ -73,11 +74,15 @@ class LoopSource:
         return self._trees[file]
 
 
+def is_comprehension(code: CodeType) -> bool:
+    return code.co_name in _FUNCTIONS
+
+
 def _holds(node: ast.expr, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or -1)
 
 
-def _as_loops(comprehension: _Comprehension) -> Iterator[ast.For]:
+def as_loops(comprehension: _Comprehension) -> Iterator[ast.For]:
     """The same as statements, outermost first."""
     parts = (
         [comprehension.key, comprehension.value]

@@ -19,9 +19,20 @@ from typing import Any, NamedTuple
 
 from .called_source import called_by
 from .epochs import Epoch, Place, frames_now, loops_around, training_loops
-from .frame_values import Unknown, is_false, variables_of, whole_number
+from .frame_values import Unknown, truth, variables_of, whole_number
 from .guard import guarded
-from .loop_source import Loop, LoopSource, guarded_in, holds, name_of, remainders, remainders_when, within
+from .loop_source import (
+    Loop,
+    LoopSource,
+    guarded_in,
+    holds,
+    is_comprehension,
+    name_of,
+    remainders,
+    remainders_when,
+    within,
+)
+from .passes import Data, Pass, Passes, Scope
 from .places import Places
 
 _CONDITIONS_AT_MOST = 50
@@ -41,12 +52,13 @@ class Coming(NamedTuple):
 
 @dataclass(frozen=True)
 class _Work:
-    """Lines of a loop in ``code`` that not all rounds run."""
+    """Lines in ``code`` that not all steps run, and what they evaluate."""
 
     code: CodeType
     file: str
     line: int
     last_line: int
+    passes: tuple[Pass, ...]
 
 
 @dataclass(frozen=True)
@@ -77,24 +89,18 @@ class RareWork:
 
     @guarded("reading the source of the training loop")
     def begin(self, left: int | None) -> None:
-        self._counts, self._between = {}, []
-        frames, source = frames_now(self._places), LoopSource()
-        around: list[Place] = []
-        for frame in frames.values():
-            loops = loops_around(frame, source, self._places)
-            around += training_loops(loops, frame)
-            if loops:
-                self._count(loops[0], frame, source)
-        self._epoch = Epoch(around, frames, left)
-        for number, outer in enumerate(around[1 : len(self._epoch.ends)]):
-            self._between += [(number, work) for work in self._beside(outer.loop, frames[outer.code])]
-
-    def _count(self, outermost: Loop, frame: FrameType, source: LoopSource) -> None:
-        in_calls = self._in_calls(outermost, frame, source)
-        for condition in itertools.chain(self._conditions(outermost, frame), in_calls):
-            if len(self._counts) < _CONDITIONS_AT_MOST:
-                with contextlib.suppress(Unknown):
-                    self._counts[condition] = whole_number(condition.count, variables_of(frame))
+        told = _Source(self._places)
+        self._epoch = Epoch(told.around, told.frames, left)
+        self._between = list(told.between(len(self._epoch.ends)))
+        self._counts = {}
+        self.facts = []
+        for _, work in self._between:  # until `look` tells more: a run may end before
+            self._tell(work, None, None, was_seen=False)
+        for condition in itertools.islice(told.conditions(), _CONDITIONS_AT_MOST):
+            with contextlib.suppress(Unknown):
+                self._counts[condition] = whole_number(
+                    condition.count, variables_of(told.frames[condition.code])
+                )
 
     def look(self, steps: int, left: int | None) -> list[Coming]:
         """What was not done since the begin, so many steps ago. Fills `facts`."""
@@ -122,18 +128,94 @@ class RareWork:
 
     def _tell(self, work: _Work, every: int | None, next_in: float | None, *, was_seen: bool) -> None:
         told = {"file": work.file, "line": work.line, "last_line": work.last_line}
+        told |= {"in_steps": isinstance(work, _Condition), "function": work.code.co_name}
+        told |= {"passes": [found._asdict() for found in work.passes]}
         self.facts.append(told | {"every": every, "seen": was_seen, "next_in": next_in})
 
-    def _conditions(self, outermost: Loop, frame: FrameType) -> Iterator[_Condition]:
+
+class _Source:
+    """What the source of the loops that run now tells."""
+
+    def __init__(self, places: Places) -> None:
+        self._places, self._source = places, LoopSource()
+        self.frames = frames_now(places)
+        self._loops = {code: loops_around(frame, self._source, places) for code, frame in self.frames.items()}
+        self.around: list[Place] = []
+        for code, frame in self.frames.items():
+            self.around += training_loops(self._loops[code], frame)
+        # the innermost loop that is known to go over data, and the data
+        self._epoch_loop, trained = next(self._over_data(), (0, None))
+        self._passes = Passes(trained, self._source, places)
+
+    def _over_data(self) -> Iterator[tuple[int, Data]]:
+        codes = list(self.frames)
+        for number, place in enumerate(self.around):
+            # what a comprehension goes over is worked out where it is written
+            inner = codes.index(place.code) + is_comprehension(place.code)
+            scope = self._scope(codes[min(inner, len(codes) - 1)])
+            if scope and not isinstance(place.loop, ast.While) and (data := scope.data(place.loop.iter)):
+                yield number, data
+
+    def _scope(self, code: CodeType) -> Scope | None:
+        try:
+            variables = variables_of(self.frames[code])
+        except Unknown:
+            return None
+        loops = self._loops[code]
+        body = self._source.body(self._places.user_file(code.co_filename), code)
+        return Scope(variables, body, loops[0].body if loops else [])
+
+    def _passes_of(self, statements: list[ast.stmt], code: CodeType) -> tuple[Pass, ...]:
+        scope = self._scope(code)
+        return tuple(self._passes.of(statements, scope)) if scope else ()
+
+    def between(self, loops: int) -> Iterator[tuple[int, _Work]]:
+        """What the rounds around each of so many training loops do besides, with the number of the loop that
+        they come after.
+        """
+        codes = list(self.frames)
+        for number, (inner, outer) in enumerate(itertools.pairwise(self.around[:loops])):
+            is_epoch = number == self._epoch_loop
+            yield from ((number, work) for work in self._beside(outer.loop.body, outer.code, is_epoch))
+            # functions that are called in a round, and come to the training loop
+            for code in codes[codes.index(inner.code) : codes.index(outer.code)]:
+                body = self._source.body(self._places.user_file(code.co_filename), code)
+                yield from ((number, work) for work in self._beside(body, code, is_epoch))
+
+    def _beside(self, statements: list[ast.stmt], code: CodeType, is_epoch: bool) -> Iterator[_Work]:
+        """Of these the heavy ones that each round runs, but for that which trains."""
+        frame = self.frames[code]
+        file, line = self._places.user_file(code.co_filename), frame.f_lineno or -1
+        for statement in statements:
+            if holds([statement], line):
+                continue
+            if isinstance(statement, ast.If) and (
+                any(remainders(statement.test)) or _is_off(statement.test, frame)
+            ):
+                continue  # only after some of the rounds
+            passes = self._passes_of([statement], code) if is_epoch else ()
+            if passes or self._is_heavy([statement], frame.f_globals):
+                last_line = statement.end_lineno or statement.lineno
+                yield _Work(code, file, statement.lineno, last_line, passes)
+
+    def conditions(self) -> Iterator[_Condition]:
+        for code, loops in self._loops.items():
+            if loops:
+                yield from self._asked(loops[0], self.frames[code])
+                yield from self._asked_in_calls(loops[0], self.frames[code])
+
+    def _asked(self, outermost: Loop, frame: FrameType) -> Iterator[_Condition]:
         """In the loops around the line that runs, and not of what it runs in itself."""
-        file, line = self._places.user_file(frame.f_code.co_filename), frame.f_lineno or -1
+        code, line = frame.f_code, frame.f_lineno or -1
+        file = self._places.user_file(code.co_filename)
         for told in guarded_in(outermost.body):
             if not holds(told.body, line) and self._is_heavy(told.body, frame.f_globals):
                 last_line = told.body[-1].end_lineno or told.line
                 for remainder in remainders_when(told.test, told.when):
-                    yield _Condition(frame.f_code, file, told.line, last_line, told.line, *remainder)
+                    passes = self._passes_of(told.body, code)
+                    yield _Condition(code, file, told.line, last_line, passes, told.line, *remainder)
 
-    def _in_calls(self, outermost: Loop, frame: FrameType, source: LoopSource) -> Iterator[_Condition]:
+    def _asked_in_calls(self, outermost: Loop, frame: FrameType) -> Iterator[_Condition]:
         """In functions and methods of the script's that the loop calls."""
         try:
             variables = variables_of(frame)
@@ -141,7 +223,7 @@ class RareWork:
             return
         calls = [node for node in within(*outermost.body) if isinstance(node, ast.Call)]
         for call in calls[:_CALLS_AT_MOST]:
-            called = called_by(call, variables, source, self._places)
+            called = called_by(call, variables, self._source, self._places)
             for told in guarded_in(called.body) if called is not None else ():
                 if called is None or not self._is_heavy(told.body, called.variables):
                     continue
@@ -153,24 +235,13 @@ class RareWork:
                             called.file,
                             told.line,
                             last_line,
+                            (),
                             call.lineno,
                             called.told(count),
                             called.told(modulus),
                             called.told(rest),
                             (),
                         )
-
-    def _beside(self, loop: Loop, frame: FrameType) -> Iterator[_Work]:
-        """What each round of the loop around the training loop does besides."""
-        file, line = self._places.user_file(frame.f_code.co_filename), frame.f_lineno or -1
-        for statement in loop.body:
-            if holds([statement], line) or not self._is_heavy([statement], frame.f_globals):
-                continue
-            if isinstance(statement, ast.If) and (
-                any(remainders(statement.test)) or _is_off(statement.test, frame)
-            ):
-                continue  # only after some of the rounds
-            yield _Work(frame.f_code, file, statement.lineno, statement.end_lineno or statement.lineno)
 
     def _is_heavy(self, statements: list[ast.stmt], variables: dict[str, Any]) -> bool:
         """Whether they may take long: a loop, a context, or a call of more than what prints a line."""
@@ -193,7 +264,7 @@ class RareWork:
 
 def _is_off(test: ast.expr, frame: FrameType) -> bool:
     try:
-        return is_false(test, variables_of(frame))
+        return truth(test, variables_of(frame)) is False
     except Unknown:
         return False
 
@@ -203,7 +274,7 @@ class _Rhythm:
 
     def __init__(self, condition: _Condition, first: int, frame: FrameType, steps: int) -> None:
         variables = variables_of(frame)
-        if any(is_false(other, variables) for other in condition.together):
+        if any(truth(other, variables) is False for other in condition.together):
             raise Unknown
         now, modulus, rest = (
             whole_number(expression, variables)
