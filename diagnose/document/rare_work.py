@@ -25,8 +25,8 @@ def unseen_work(measured: Measured, sources: Sources) -> list[Note]:
     return [
         Note(
             UNSEEN_WORK,
-            f"What {sources.shown(told['file'])}:{told['line']} does {_when(told['every'])} is in no number "
-            f"here: {_why(_comes_in_s(told, measured), waited_s)}",
+            f"What {sources.shown(told['file'])}:{told['line']} does {_when(told['every'])} was not "
+            f"timed: {_why(_comes_in_s(told, measured), waited_s)}",
         )
         for told in sorted(unseen_works(recording), key=lambda told: told["every"] or 0)[:_MOST]
     ]

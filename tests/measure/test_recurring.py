@@ -331,7 +331,7 @@ def test_what_came_in_no_step_is_told(
     unseen = looked_at([10.0] * 20, {}, rare_work=[told | {"seen": False}])
     unseen.recording.run.update(cwd=str(tmp_path), settings=settings)
     (note,) = unseen_work(unseen, Sources(unseen.recording))
-    assert note.text == f"What train.py:2 does every 5,000 steps is in no number here: {why}"
+    assert note.text == f"What train.py:2 does every 5,000 steps was not timed: {why}"
     unseen.recording.facts["rare_work"][0]["seen"] = True
     assert unseen_work(unseen, Sources(unseen.recording)) == []
 

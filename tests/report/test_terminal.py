@@ -326,7 +326,7 @@ def test_one_of_many_traces_gets_two_lines() -> None:
 
 def test_what_came_in_no_step_is_told() -> None:
     document = documents.sick()
-    sentence = "What train.py:41 does every 500 steps is in no number here."
+    sentence = "What train.py:41 does every 500 steps was not timed."
     change(document, notes=[*document.notes, note(sentence, UNSEEN_WORK)])
     assert sentence in " ".join(summary(document).split())
     assert sentence in markdown(document) and sentence in brief(document).not_known

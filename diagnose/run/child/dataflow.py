@@ -18,9 +18,7 @@ normal distributions all of whose covariances are 0 (`diagonal`).
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
@@ -30,15 +28,16 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode
 from .accelerator import is_capturing
 from .call_places import Activations, Site, apart, site_of_call
 from .clock import ENGINE
+from .dataflow_facts import DataflowFacts
 from .guard import attempt, guarded
 from .inspection import compiler_in_use, inside_a_mode
-from .line_sums import LINES_AT_MOST, Mendable, Sum, costliest, listed
+from .line_sums import Sum
 from .patching import Patches
 from .penalties import Made
 from .places import Place, Places
-from .products import WAYS, Products
+from .products import Products
 from .rounds_trial import left_of_rounds
-from .sample_work import Origin, SampleWork, tell_of_batches, told_at
+from .sample_work import Origin, SampleWork, tell_of_batches
 from .seen_step import ROUNDS_AT_LEAST, Cells, Group, SeenStep
 from .tensors import tensors_in
 from .unread import Reads
@@ -293,138 +292,19 @@ class Dataflow(TorchFunctionMode):
     def _reads_of_step(self) -> None:
         self._reads.step(with_backward=self._step.backward_ns > 0)
 
-    def _unread(self) -> dict[str, list[dict[str, Any]]]:
-        """Of calls of the first step: as much of a call's time as of its result is not read."""
+    def _unread(self) -> dict[str, dict[Place, Sum]]:
+        """Of calls of the first step, by line: as much of a call's time as of its result is not read."""
         found: dict[str, dict[Place, Sum]] = {"unread": {}, "replaced": {}, "dropped": {}}
         for index, share, how in self._reads.unread():
             place, ns, trained_ns = self._made[index]
             if index < (self._first_calls or 0):
                 trained = 0.0 if how == "dropped" else share * trained_ns  # no backward comes there
                 found[how].setdefault(place, Sum()).add(round(ns * share), round(trained))
-        return {name: self._of_lines(calls) for name, calls in found.items()}
-
-    def _of_lines(self, sums: dict[Place, Sum]) -> list[dict[str, Any]]:
-        """With what all calls of the line take whose result needs gradients, whichever of its functions makes
-        them: a comprehension is one of its own, and a backward is known by line.
-        """
-        trained = Counter[tuple[str, int]]()
-        for place, ns in self._first.trained.items():
-            trained[place.file, place.line] += ns
-        return [{**line, "line_trained_ns": trained[line["file"], line["line"]]} for line in listed(sums)]
-
-    def _with_left(self, calls: Mendable) -> list[dict[str, Any]]:
-        return [
-            {**line, "left_ns": calls.left_ns[Place(line["file"], line["line"], line["function"])]}
-            for line in self._of_lines(calls.sums)
-        ]
-
-    def _told(self) -> dict[str, Any]:
-        """Times in ns of the one step. ``at_once``: lines of the user's whose calls could be one instead of
-        ``rounds``, and products among them that were tried; ``around``: all calls under a line, and those of
-        such loops; ``again``: by the line that asks for values that are there; ``computed_again``: the same
-        calls by the line that makes them.
-        """
-        step = self._first
-        again, computed_again = self._again()
-        at_once: dict[Place, Sum] = {}
-        products = Mendable()
-        rounds, independent = Counter[Place](), Counter[Place]()
-        for group in (group for group in step.groups.values() if group.is_loop):
-            place = group.site.place
-            if group.same_shape:
-                at_once.setdefault(place, Sum()).add(group.ns, 0, group.count)
-                rounds[place] = max(rounds[place], group.count)
-                if group.left is not None:
-                    products.add(place, group.ns, 0, group.left, group.count)
-            for around in group.site.around:
-                independent[around] += group.ns
-        return {
-            "calls_ns": step.calls_ns,
-            "backward_ns": step.backward_ns,
-            "trained_ns": step.counted.trained_ns,
-            "at_once": [
-                {
-                    **place._asdict(),
-                    "rounds": rounds[place],
-                    "call_count": calls.call_count,
-                    "ns": calls.ns,
-                    "line_ns": step.lines[place],
-                    "product_count": products.sums.get(place, Sum()).call_count,
-                    "product_ns": products.sums.get(place, Sum()).ns,
-                    "product_left_ns": products.left_ns[place],
-                }
-                for place, calls in costliest(at_once)
-            ],
-            "around": [
-                {**place._asdict(), "ns": ns, "independent_ns": independent[place]}
-                for place, ns in step.around.most_common(LINES_AT_MOST)
-            ],
-            "again": listed(again),
-            "computed_again": self._of_lines(computed_again),
-            **({"constant": self._of_lines(self._constant())} if self._later else {}),
-            **({"of_samples": listed(self._of_samples())} if self._later else {}),
-            **(self._unread() if self._steps and self._looks else {}),
-            "checks": listed(step.checks),
-            "penalties": self._of_lines(step.penalties),
-            "large": [
-                {**place._asdict(), "bytes": size}
-                for place, size in self._products.large_bytes.most_common(LINES_AT_MOST)
-            ],
-            "free_cells": [place._asdict() for place in self._around_free_cells()],
-            "depthwise": self._of_lines(self._products.depthwise),
-            **{way: self._with_left(self._products.ways[way]) for way in WAYS},
-            "diagonal": self._of_lines(step.of_covariance if step.diagonal == {True} else {}),
-        }
-
-    def _again(self) -> tuple[dict[Place, Sum], dict[Place, Sum]]:
-        """What was computed again, by the line that asks and by the one that computes: in the first step, and
-        on average in the later ones, each as if all its calls had taken as long as the first one's.
-        """
-        again, computed = (
-            {place: replace(told) for place, told in sums.items()}
-            for sums in (self._first.again, self._first.computed_again)
-        )
-        averages = (
-            self._on_average(lambda step: step.again_later.items()),
-            self._on_average(lambda step: step.computed_later.items()),
-        )
-        for sums, average in zip((again, computed), averages, strict=True):
-            for place, told in average.items():
-                sums.setdefault(place, Sum()).add(told.ns, told.trained_ns, told.call_count)
-        return again, computed
-
-    def _constant(self) -> dict[Place, Sum]:
-        """What later steps computed on average though it never changes, and that nothing writes to after."""
-        return self._on_average(
-            lambda step: (
-                (place, told)
-                for (place, number), told in step.constant.items()
-                if number not in self._written
-            )
-        )
-
-    def _around_free_cells(self) -> list[Place]:
-        """The lines that lead to such cells of the first step, and to no others."""
-        free, others = set[Place](), set[Place]()
-        for cells in self._first.cells.values():
-            (free if cells.are_free else others).update(cells.around)
-        return sorted(free - others)[:LINES_AT_MOST]
-
-    def _of_samples(self) -> dict[Place, Sum]:
-        """What later steps computed on average of samples alone."""
-        return self._on_average(lambda step: told_at(step.of_samples, step.of_others).items())
-
-    def _on_average(self, told_of: Callable[[SeenStep], Iterable[tuple[Place, Sum]]]) -> dict[Place, Sum]:
-        """Of the later steps."""
-        found: dict[Place, Sum] = {}
-        for step in self._later:
-            for place, told in told_of(step):
-                found.setdefault(place, Sum()).add_part(told, self._part(step), 1 / len(self._later))
         return found
 
-    def _part(self, step: SeenStep) -> float:
-        """Of a later step's time in the average, as if all its calls had taken as long as the first one's."""
-        return self._first.calls_ns / max(step.calls_ns, 1) / len(self._later)
+    def _told(self) -> dict[str, Any]:
+        unread = self._unread() if self._steps and self._looks else None
+        return DataflowFacts(self._first, self._later, self._products, unread, self._written).told()
 
 
 def _is_view_of(result: Tensor, given: list[Tensor]) -> bool:
