@@ -220,4 +220,41 @@ def test_lists_are_compared_with_lists_only(tmp_path: Path) -> None:
     items = [(torch.zeros(3),) for _ in range(20)]
     assert evaluated(tmp_path, "evaluate(model, validation)", validation=items) == []
     (told,) = evaluated(tmp_path, "evaluate(model, validation)", validation=items, training=items * 2)
-    assert told | {"line": 0} == {"line": 0, "epochs": 0.5, "batches": None, "is_training_data": False}
+    assert told | {"line": 0} == {"line": 0, "epochs": 0.5, "batches": 20.0, "is_training_data": False}
+
+
+ROUNDS = {"line": 0, "epochs": 0.5, "batches": 10.0, "is_training_data": False}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in range(count + 10):\n            model(i)",
+        "sum(model(i) for i in range(10))",
+        "for i in range(10):\n            y = model(i)\n            for t in range(3):\n                model(y)",
+    ],
+)
+def test_rounds_are_compared_with_rounds(tmp_path: Path, body: str) -> None:
+    """Ten of an evaluation, twenty of the training."""
+    (told,) = evaluated(tmp_path, body, "for i in range(20):", model=Counted())
+    assert told | {"line": 0} == ROUNDS
+    (other := tmp_path / "other").mkdir()
+    assert evaluated(other, body, model=Counted()) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in range(10):\n            for t in range(3):\n                model(i)",  # episodes
+        "for i in range(10):\n            print(end='')",
+    ],
+)
+def test_rounds_without_one_forward_each(tmp_path: Path, body: str) -> None:
+    assert [
+        told["batches"] for told in evaluated(tmp_path, body, "for i in range(20):", model=Counted())
+    ] in ([], [3.0])
+
+
+class Counted(torch.nn.Module):
+    def forward(self, x: Any) -> int:
+        return 1

@@ -44,12 +44,15 @@ def _was_looked_at(told: dict[str, Any], recording: Recording) -> bool:
 
 
 class _Unseen(NamedTuple):
-    """``steps``: of the training's samples, for each step, that are evaluated."""
+    """``samples``: that are evaluated for each that is trained on. ``calls``: of the line, a step; 0 where
+    nobody knows.
+    """
 
     file: str
     line: int
     function: str
-    steps: float
+    samples: float
+    calls: float
     is_training_data: bool
 
 
@@ -58,12 +61,15 @@ def _unseen(measured: Measured) -> list[_Unseen]:
     found = []
     for told in unseen_works(measured.recording):
         for one in told.get("passes") or []:
-            steps = one["epochs"]
+            batches = one["batches"] / measured.fetches_per_step if one["batches"] else None  # steps' worth
             if told["in_steps"]:
-                if not told["every"] or not one["batches"]:
+                if not told["every"] or batches is None:
                     continue
-                steps = one["batches"] / measured.fetches_per_step / told["every"]
-            found.append(_Unseen(told["file"], one["line"], told["function"], steps, one["is_training_data"]))
+                samples, calls = batches / told["every"], 1 / told["every"]
+            else:
+                samples, calls = one["epochs"], one["epochs"] / batches if batches else 0.0
+            place = told["file"], one["line"], told["function"]
+            found.append(_Unseen(*place, samples, calls, one["is_training_data"]))
     return found
 
 
@@ -84,7 +90,7 @@ def _unseen_evaluations(measured: Measured) -> list[FactPlace] | Missing:
     if measured.has_gpu:
         forward_ms = OF_GPU_STEP * (measured.needed("step_ms") - wait_ms)
     asking_ms = wait_ms + forward_ms
-    return [FactPlace(one.file, one.line, one.function, one.steps, one.steps * asking_ms) for one in unseen]
+    return [FactPlace(one.file, one.line, one.function, one.calls, one.samples * asking_ms) for one in unseen]
 
 
 @metric(
@@ -104,11 +110,11 @@ def _average_share(measured: Measured) -> Value | Missing:
     "Share of the samples trained on that are evaluated besides, in no timed step",
 )
 def _evaluated_samples_share(measured: Measured) -> Value | Missing:
-    return sum(one.steps for one in _unseen(measured)) or NONE_UNSEEN
+    return sum(one.samples for one in _unseen(measured)) or NONE_UNSEEN
 
 
 @metric("unseen_evaluations_left", "ratio", "Part of these evaluations that is left once they are mended")
 def _left(measured: Measured) -> Value | Missing:
     """Metrics of what was trained on can be had from the training itself."""
-    of_other_data = sum(one.steps for one in _unseen(measured) if not one.is_training_data)
+    of_other_data = sum(one.samples for one in _unseen(measured) if not one.is_training_data)
     return MODEL_LEFT * of_other_data / measured.needed("evaluated_samples_share")

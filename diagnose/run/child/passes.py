@@ -8,13 +8,13 @@ import ast
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch.utils.data import DataLoader, Dataset
 
 from .called_source import called_by
-from .frame_values import Unknown, read, truth
+from .frame_values import Unknown, read, truth, whole_number
 from .loop_source import COMPREHENSIONS, Loop, LoopSource, as_loops, name_of, within
 from .places import Places
 
@@ -27,17 +27,14 @@ _BACKWARD = {"backward", "manual_backward"}
 
 
 class Data(NamedTuple):
-    """What a loop goes over. ``items``: samples, or those of a list. ``batch``: samples at a time, None
-    where that is not known. ``origin``: what it comes from; two loaders may have one data set.
+    """What a loop goes over. ``unit``: of which it has so many. ``batch``: these at a time, None where that
+    is not known. ``origin``: what it comes from; two loaders may have one data set.
     """
 
     origin: Any
+    unit: Literal["sample", "item", "round"]
     items: int
     batch: int | None
-
-    @property
-    def is_list(self) -> bool:
-        return type(self.origin) in (list, tuple)
 
 
 class Pass(NamedTuple):
@@ -80,13 +77,18 @@ class Scope:
     def _of_call(self, call: ast.Call, depth: int) -> Data | None:
         name = name_of(call.func)
         if name in _COUNTS and len(call.args) == 1:
-            count = call.args[0]
-            is_length = isinstance(count, ast.Call) and name_of(count.func) == "len" and len(count.args) == 1
-            return self.data(count.args[0], depth) if isinstance(count, ast.Call) and is_length else None
+            return self._of_count(call.args[0], depth)
         if name not in _HANDS_ON:
             return None
         found = [data for argument in call.args if (data := self.data(argument, depth))]
         return min(found, key=lambda data: data.items, default=None)
+
+    def _of_count(self, count: ast.expr, depth: int) -> Data | None:
+        if isinstance(count, ast.Call) and name_of(count.func) == "len" and len(count.args) == 1:
+            return self.data(count.args[0], depth)
+        with contextlib.suppress(Unknown):
+            return Data(None, "round", whole_number(count, self.variables), 1)
+        return None
 
     @staticmethod
     def _values(name: str, statements: Sequence[ast.stmt]) -> list[ast.expr | None]:
@@ -118,24 +120,40 @@ class Passes:
         if trained is None or not trained.items:
             return
         for line, data in self._found(statements, scope, _DEPTH):
-            if data.is_list == trained.is_list:
+            if data.unit == trained.unit:
                 batches = data.items / trained.batch if trained.batch else None
-                yield Pass(line, data.items / trained.items, batches, data.origin is trained.origin)
+                is_same = data.origin is trained.origin and data.unit != "round"
+                yield Pass(line, data.items / trained.items, batches, is_same)
 
     def _found(self, statements: Iterable[ast.stmt], scope: Scope, depth: int) -> Iterator[tuple[int, Data]]:
-        for node in _running(statements, scope, doubtful=False):
+        nodes = list(_running(statements, scope, doubtful=False))
+        inner, counted = _in_loops(nodes), set[int]()  # counted: in loops that were found
+        for node in nodes:
+            if id(node) in counted:
+                continue
             if isinstance(node, (ast.For, ast.AsyncFor, *COMPREHENSIONS)):
                 loop = node if isinstance(node, (ast.For, ast.AsyncFor)) else next(as_loops(node))
                 data = scope.data(loop.iter)
-                if data and self._evaluates(loop, scope):
+                often = data and data.unit != "sample" and id(node) in inner  # nobody knows how often
+                if data and not often and self._evaluates(loop, data, scope):
+                    counted |= set(map(id, within(*loop.body)))
                     yield node.lineno, data
-            elif isinstance(node, ast.Call) and depth and (inner := self._inside(node, scope)):
-                for _, data in self._found(inner.body, inner, depth - 1):
+            elif isinstance(node, ast.Call) and depth and (called := self._inside(node, scope)):
+                for _, data in self._found(called.body, called, depth - 1):
                     yield node.lineno, data
 
-    def _evaluates(self, loop: Loop, scope: Scope) -> bool:
-        asks_model = any(_is_model(node, scope) for node in _running(loop.body, scope, doubtful=True))
-        return asks_model and not _ends_early(loop.body, scope) and not self._trains(loop.body, scope, _DEPTH)
+    def _evaluates(self, loop: Loop, data: Data, scope: Scope) -> bool:
+        nodes = list(_running(loop.body, scope, doubtful=True))
+        inner = _in_loops(nodes)
+        ends_early = any(
+            isinstance(node, ast.Return) or (isinstance(node, ast.Break) and id(node) not in inner)
+            for node in nodes
+        )
+        # rounds are forwards only where each has one
+        asks_model = any(
+            _is_model(node, scope) for node in nodes if data.unit == "sample" or id(node) not in inner
+        )
+        return asks_model and not ends_early and not self._trains(loop.body, scope, _DEPTH)
 
     def _trains(self, statements: Iterable[ast.stmt], scope: Scope, depth: int) -> bool:
         """Or may."""
@@ -172,9 +190,11 @@ def _data(held: Any) -> Data | None:
     try:
         if issubclass(kind, DataLoader):
             samples, batch = len(held.dataset), held.batch_size
-            return Data(held.dataset, min(samples, len(held) * batch) if batch else samples, batch)
-        if issubclass(kind, Dataset) or (kind in (list, tuple) and len(held) > 1):
-            return Data(held, len(held), None)
+            return Data(held.dataset, "sample", min(samples, len(held) * batch) if batch else samples, batch)
+        if issubclass(kind, Dataset):
+            return Data(held, "sample", len(held), None)
+        if kind in (list, tuple) and len(held) > 1:
+            return Data(held, "item", len(held), 1)
     except Exception:  # of the script's: a data set without an end has no length
         return None
     return None
@@ -206,11 +226,6 @@ def _is_model(node: ast.AST, scope: Scope) -> bool:
         return False
 
 
-def _ends_early(body: Iterable[ast.stmt], scope: Scope) -> bool:
-    """Or may: before all its rounds are done."""
-    nodes = list(_running(body, scope, doubtful=True))
-    of_inner = {id(inner) for node in nodes if isinstance(node, Loop) for inner in within(*node.body)}
-    return any(
-        isinstance(node, ast.Return) or (isinstance(node, ast.Break) and id(node) not in of_inner)
-        for node in nodes
-    )
+def _in_loops(nodes: Iterable[ast.AST]) -> set[int]:
+    """Those that are in a loop among them, by identity."""
+    return {id(inner) for node in nodes if isinstance(node, Loop) for inner in within(*node.body)}

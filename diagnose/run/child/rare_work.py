@@ -153,7 +153,8 @@ class _Source:
             # what a comprehension goes over is worked out where it is written
             inner = codes.index(place.code) + is_comprehension(place.code)
             scope = self._scope(codes[min(inner, len(codes) - 1)])
-            if scope and not isinstance(place.loop, ast.While) and (data := scope.data(place.loop.iter)):
+            data = scope.data(place.loop.iter) if scope and not isinstance(place.loop, ast.While) else None
+            if data and (data.unit == "sample" or number == 0):
                 yield number, data
 
     def _scope(self, code: CodeType) -> Scope | None:
