@@ -112,9 +112,7 @@ class Measured:
     ) -> Selection | None:
         if trace is None:
             return None
-        cells = (self.recording.facts.get("dataflow") or {}).get("free_cells") or []
-        lines = frozenset((cell["file"], cell["line"]) for cell in cells)
-        view = Selection(trace, calls, chosen, free_cells=lines)
+        view = Selection(trace, calls, chosen, dataflow=self.recording.facts.get("dataflow") or {})
         return view if view.step_count else None
 
     @cached_property

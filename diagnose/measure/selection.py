@@ -9,10 +9,11 @@ themselves are in `diagnose.measure.areas`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -31,10 +32,12 @@ from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, View, started_i
 from diagnose.trace.intervals import intersect, union
 from diagnose.trace.schema import Trace
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
 
 class Selection(View):
     """A view with what several selectors share, worked out once. ``calls``: see `diagnose.measure.calls`;
-    ``free_cells``: lines that lead to recurrent cells whose inputs do not depend on their outputs.
+    ``dataflow``: what the run's look at the dataflow told, if there was one.
     """
 
     def __init__(
@@ -43,10 +46,20 @@ class Selection(View):
         calls: pd.DataFrame = NO_CALLS,
         chosen: Callable[[np.ndarray], np.ndarray] | None = None,
         *,
-        free_cells: frozenset[tuple[str, int]] = frozenset(),
+        dataflow: Mapping[str, Any] = NOTHING,
     ) -> None:
         super().__init__(trace, chosen)
-        self.calls, self.free_cells = calls, free_cells
+        self.calls, self._dataflow = calls, dataflow
+
+    @cached_property
+    def free_cells(self) -> frozenset[tuple[str, int]]:
+        """Lines that lead to recurrent cells whose inputs do not depend on their outputs."""
+        return frozenset((cell["file"], cell["line"]) for cell in self._dataflow.get("free_cells") or [])
+
+    @cached_property
+    def rows_looked_up(self) -> dict[tuple[int, ...], int]:
+        """Of embedding tables, by shape: different rows that a step looks up, where they were counted."""
+        return {tuple(told["table"]): told["rows"] for told in self._dataflow.get("lookups") or []}
 
     @cached_property
     def ledger(self) -> Ledger:

@@ -884,3 +884,18 @@ def test_a_recursion_is_one_loop_at_whatever_depth() -> None:
             walk(depth - 1, x + depth)
 
     assert at_once(lambda: walk(ROUNDS, torch.randn(2, 4)))["layer(x)"] == (ROUNDS, ROUNDS)
+
+
+def test_different_rows_that_a_step_looks_up() -> None:
+    """Of a table of 2,000 rows: 3 in one call and 2 in another, though each has 4 indices. Small tables are
+    not counted, nor what is not looked up by whole numbers.
+    """
+    table, small = nn.Embedding(2_000, 2), nn.Embedding(10, 2)
+    bag = nn.EmbeddingBag(3_000, 4)
+    indices = torch.tensor([1, 1, 5, 9])
+
+    def step() -> None:
+        table(indices), table(torch.tensor([[7, 7], [8, 8]])), small(indices)
+        bag(indices, torch.tensor([0, 2]))
+
+    assert seen(step)["lookups"] == [{"table": [2_000, 2], "rows": 5}, {"table": [3_000, 4], "rows": 3}]

@@ -92,7 +92,8 @@ def _large_tables(view: Selection) -> set[Shape]:
     for text in set(texts[looked_up].tolist()):
         table, indices = [*map(shape_of, input_shapes(text)[:2]), (), ()][:2]
         tied = table in used or table[::-1] in used
-        if len(table) == 2 and indices and table[0] >= UNTOUCHED * math.prod(indices) and not tied:
+        rows = min(math.prod(indices), view.rows_looked_up.get(table, math.prod(indices)))
+        if len(table) == 2 and indices and table[0] >= UNTOUCHED * rows and not tied:
             tables.add(table)
     return tables
 

@@ -198,6 +198,7 @@ class Dataflow(TorchFunctionMode):
         elif site is not None and origin == Origin.SAMPLES and not _is_view_of(results[0], call.given):
             self._step.of_samples[tuple(frame.place for frame in site.frames)] += ns
         if self._first_calls is None and numbered:
+            self._step.lookups.call(call.name, call.given)
             number, result = numbered[0]
             self._products.made(call, result, number, self._made[-1] if site is not None else None)
             self._add_penalty(call, site, result, number)

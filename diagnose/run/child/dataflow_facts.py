@@ -83,6 +83,7 @@ class DataflowFacts:
             "free_cells": [place._asdict() for place in self._around_free_cells()],
             "depthwise": self._of_lines(self.products.depthwise),
             **{way: self._with_left(self.products.ways[way]) for way in WAYS},
+            "lookups": step.lookups.facts,
             "diagonal": self._of_lines(step.of_covariance if step.diagonal == {True} else {}),
         }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from .call_places import Site
 from .line_sums import Sum
+from .lookups import Lookups
 from .penalties import Penalties
 from .places import Place
 
@@ -78,6 +79,7 @@ class SeenStep:
     checks: dict[Place, Sum] = field(default_factory=dict)
     penalties: dict[Place, Sum] = field(default_factory=dict)  # on weights, in the loss
     squares: Penalties = field(default_factory=Penalties)
+    lookups: Lookups = field(default_factory=Lookups)
     of_covariance: dict[Place, Sum] = field(default_factory=dict)  # normal distributions with a matrix
     diagonal: set[bool] = field(default_factory=set)  # whether the matrices are
     groups: dict[tuple[tuple[tuple[Any, ...], ...], int, int], Group] = field(default_factory=dict)
