@@ -28,6 +28,14 @@ def keep_thresholds() -> None:
         mallopt(MMAP_MAX, MMAP_MAX_DEFAULT)  # the number that it has anyway
 
 
+@guarded("giving memory back")
+def give_back() -> None:
+    """What lies free in glibc's heap goes back to the system: a recording leaves hundreds of MB there."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 def mallopt(parameter: int, value: int) -> bool:
     """Whether there is such a malloc, and it takes the value."""
     function = getattr(ctypes.CDLL(None), "mallopt", None)

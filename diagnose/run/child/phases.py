@@ -258,6 +258,7 @@ class Phases:
         recorded = self._stop()
         tick_ns = self._times.ns[-(number - recorded.first_tick + 1) :]
         self._update().keep_recording(recorded.recording, recorded.told(tick_ns))
+        recorded.recording.discard()
         return recorded, (tick_ns[-1] - tick_ns[0]) / max(1, (len(tick_ns) - 1) // self._period)
 
     def optimizer_stepped(self) -> None:

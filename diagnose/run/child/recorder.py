@@ -15,7 +15,7 @@ import torch
 from torch.profiler import profile, python_tracer
 
 from .accelerator import Activities
-from .heap import keep_thresholds
+from .heap import give_back, keep_thresholds
 from .marks import Marks
 from .other_profilers import OtherProfilers
 from .patching import Patches
@@ -34,6 +34,7 @@ def _all_threads() -> Any:
 
 _ALL_THREADS = _all_threads()
 _STACKS_SAFE = (2, 8)
+_RESULTS = ("kineto_results", "_function_events", "_old_function_events")  # of torch's inner profiler
 STACKS_CRASH = (
     "Source lines come from marks alone: before torch 2.8 a recording with stacks can crash the script "
     "(pytorch#151625)."
@@ -179,7 +180,13 @@ class Recording:
         """Stop if need be and free what was recorded."""
         if self.running:
             self.stop()
+        # torch's profiler refers to itself, and some kB an event would stay until a full garbage collection
+        inner = self.profiler.profiler if self.profiler is not None else None
+        for name in _RESULTS:
+            if hasattr(inner, name):
+                setattr(inner, name, None)
         self.profiler = None
+        give_back()
 
 
 def mark_tick(number: int) -> None:
