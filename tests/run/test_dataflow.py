@@ -607,7 +607,7 @@ def test_a_matrix_that_changes_is_a_new_one() -> None:
 
 
 def test_a_dense_product_of_an_adjacency() -> None:
-    adjacency, features = torch.eye(100), torch.randn(100, 64, requires_grad=True)
+    adjacency, features = torch.eye(1000), torch.randn(1000, 64, requires_grad=True)
 
     def step() -> None:
         hidden = adjacency @ features
@@ -615,9 +615,25 @@ def test_a_dense_product_of_an_adjacency() -> None:
 
     (product,) = seen(step)["sparse"]
     assert (text_of(product), product["call_count"]) == ("hidden = adjacency @ features", 1)
-    # 1 % is filled: 0.05 + 8 * 0.01
-    assert product["left_ns"] == pytest.approx(0.13 * product["ns"], abs=1)
-    assert product["trained_ns"] == product["ns"]
+    # of a million products a thousand are left
+    assert product["left_ns"] < 0.5 * product["ns"]
+    assert product["trained_ns"] == product["ns"] and features.grad is None
+
+
+def test_a_layer_that_reads_bags_of_words() -> None:
+    """40 of 5,000 words each: as a lookup of the weights' rows a third of the time is left, and less."""
+    words = torch.zeros(100, 5_000)
+    words[:, :40] = 1.0
+    layer = nn.Linear(5_000, 256)
+
+    (product,) = seen(lambda: layer(words).sum())["sparse"]
+    assert 0 < product["left_ns"] < 0.7 * product["ns"]
+    assert layer.weight.grad is None
+
+
+def test_a_nearly_empty_matrix_that_is_trained_stays_dense() -> None:
+    learned = torch.eye(1000).requires_grad_()
+    assert seen(lambda: (learned @ torch.randn(1000, 64)).sum())["sparse"] == []
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from diagnose.run.child.zeros import is_depthwise, left_if_sparse
+from diagnose.run.child.zeros import is_depthwise, nearly_empty
 
 DENSE = torch.randn(100, 8)
 
@@ -18,15 +18,21 @@ def filled(ones: int, *shape: int) -> Tensor:
     return matrix
 
 
-def test_the_share_that_is_left_follows_the_filled_share() -> None:
-    # 50 of 10,000 numbers are filled: 0.05 + 8 * 0.005
-    assert left_if_sparse("matmul", [filled(50, 100, 100), DENSE]) == pytest.approx(0.09)
-    assert left_if_sparse("mm", [torch.randn(8, 100), filled(100, 100, 100)]) == pytest.approx(0.13)
+def test_a_nearly_empty_matrix_of_a_product() -> None:
+    empty, other = filled(50, 100, 100), torch.randn(8, 100)
+    assert nearly_empty("matmul", [empty, DENSE]) == (empty, DENSE, True)
+    assert nearly_empty("mm", [other, empty]) == (empty, other, False)
+    assert nearly_empty("__rmatmul__", [DENSE, empty]) == (empty, DENSE, True)
+    assert nearly_empty("addmm", [torch.zeros(8), empty, DENSE]) == (empty, DENSE, True)
+    assert nearly_empty("einsum", [empty, other]) is None  # over another dimension
 
 
 def test_one_hot_rows_of_a_batch() -> None:
-    one_hot = functional.one_hot(torch.arange(50).view(5, 10), 200).float()
-    assert left_if_sparse("linear", [one_hot, nn.Parameter(torch.randn(16, 200))]) == pytest.approx(0.09)
+    one_hot, weight = functional.one_hot(torch.arange(50).view(5, 10), 200).float(), torch.randn(16, 200)
+    found = nearly_empty("linear", [one_hot, nn.Parameter(weight)])
+    assert found is not None
+    rows, table, comes_first = found
+    assert (rows.shape, table.shape, comes_first) == ((50, 200), (200, 16), True)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +50,7 @@ def test_one_hot_rows_of_a_batch() -> None:
     ],
 )
 def test_other_calls_and_other_matrices(name: str, given: list[Tensor]) -> None:
-    assert left_if_sparse(name, given) is None
+    assert nearly_empty(name, given) is None
 
 
 def test_a_dense_kernel_of_single_channels() -> None:

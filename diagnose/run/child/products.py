@@ -19,10 +19,10 @@ from .patches import is_of_patches, left_as_product
 from .places import Place
 from .repeated_matrices import left_by_einsum, without_copies
 from .repeats import RepeatedRows
-from .sparse_trial import is_by_coordinates, left_if_by_rows
+from .sparse_trial import is_by_coordinates, left_if_by_rows, left_if_sparse
 from .taps import left_without_padding
 from .values import Call
-from .zeros import is_depthwise, left_if_sparse
+from .zeros import is_depthwise, nearly_empty
 
 _LARGE_BYTES = 1 << 20
 # the facts' names
@@ -45,7 +45,6 @@ class Products:
         trained_ns = ns if is_trained else 0
         convolution = convolution_of(name, call.arguments, call.options)
         for way, left in (
-            ("sparse", left_if_sparse(name, given)),
             ("beyond", convolution and left_without_padding(convolution)),
             ("masked", left_in_blocks(name, call.arguments, call.options)),
         ):
@@ -59,6 +58,13 @@ class Products:
             self.depthwise.setdefault(place, Sum()).add(ns, trained_ns)
         if inside_a_transform():
             return  # there nothing can be tried
+        empty = nearly_empty(name, given)
+        if empty is not None:
+            matrix, other, comes_first = empty
+            if_sparse = partial(
+                left_if_sparse, matrix, other, ns, comes_first=comes_first, is_trained=is_trained
+            )
+            self._add_tried("sparse", place, ns, trained_ns, if_sparse)
         if is_by_coordinates(name, given):
             by_rows = partial(left_if_by_rows, given, ns, is_trained=is_trained)
             self._add_tried("coordinates", place, ns, trained_ns, by_rows)

@@ -1,5 +1,6 @@
-"""What products of a sparse matrix that is kept by coordinates (COO) take if it is kept by rows (CSR): both
-are tried, on what the script's product is given.
+"""What products of a sparse matrix that is kept by coordinates (COO) take if it is kept by rows (CSR), and
+what dense products of a nearly empty one take if it is kept sparse: all are tried, on what the script's
+product is given.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ import contextlib
 from functools import partial
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
 from .product_trial import LONG_NS, shortest_ns
 from .unwarned import unwarned
@@ -41,3 +43,38 @@ def left_if_by_rows(given: list[Tensor], ns: int, *, is_trained: bool) -> float 
         )
         return by_rows_ns / max(as_is_ns, 1)
     return None
+
+
+def left_if_sparse(
+    empty: Tensor, other: Tensor, ns: int, *, comes_first: bool, is_trained: bool
+) -> float | None:
+    """The share of a dense product's time, and of its backward's (``is_trained``), that is left if its nearly
+    empty matrix is kept by rows, or is a lookup of the other one's rows, whichever is less. None where it
+    takes too long to try, torch has no such product, or the empty matrix itself is trained.
+    """
+    if ns > LONG_NS or empty.requires_grad:
+        return None
+    is_trained = is_trained and other.requires_grad
+    empty = empty.detach() if comes_first else empty.detach().t()
+    rows = other.detach() if comes_first else other.detach().t()
+    with contextlib.suppress(RuntimeError), unwarned():
+        kept = empty.to_sparse_csr()
+        by_rows = partial(torch.mm, kept)
+        if isinstance(other, nn.Parameter) or isinstance(other._base, nn.Parameter):
+            # weights would be kept the other way round, as `nn.EmbeddingBag` has them
+            table = rows.contiguous()
+            ways = [(by_rows, table), (partial(_looked_up, kept), table)]
+        else:
+            ways = [(by_rows, rows)]
+        dense_ns, *sparse_ns = (
+            shortest_ns(way, [given.requires_grad_(is_trained)], is_trained=is_trained)
+            for way, given in [(partial(torch.mm, empty), rows), *ways]
+        )
+        return min(sparse_ns) / max(dense_ns, 1)
+    return None
+
+
+def _looked_up(kept: Tensor, rows: Tensor) -> Tensor:
+    return functional.embedding_bag(
+        kept.col_indices(), rows, kept.crow_indices()[:-1], mode="sum", per_sample_weights=kept.values()
+    )

@@ -5,6 +5,8 @@ matrices that are diagonal.
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -14,21 +16,25 @@ _ROOTS = {"cholesky", "linalg_cholesky", "cholesky_ex", "linalg_cholesky_ex"}
 _CHANNELS_AT_LEAST = 3
 _NUMBERS_AT_LEAST = 4096
 _FILLED_AT_MOST = 0.03
-# A product of rows kept as CSR took 0.01 plus 3 to 9 times the filled share of the dense one's time: six
-# shapes from 64 × 5000 × 32 to 2708 × 2708 × 64, 0.05 to 5 % filled, one core of an EPYC, torch 2.13.
-_FIXED, _PER_FILLED = 0.05, 8.0
 
 
-def left_if_sparse(name: str, given: list[Tensor]) -> float | None:
-    """The share of a product's time that is left if its emptiest matrix is kept sparse; None for another
-    call, or where no matrix is nearly empty. Weights may be zero at first, and so may states: neither counts.
+def nearly_empty(name: str, given: list[Tensor]) -> tuple[Tensor, Tensor, bool] | None:
+    """Of a product: its emptiest matrix, the other one, and whether the empty one comes first; both as
+    matrices. None for another call, or where no matrix is nearly empty. Weights may be zero at first, and so
+    may states: neither counts.
     """
-    if name not in _PRODUCTS or len(given) < 2 or min(tensor.dim() for tensor in given) > 2:
+    if name not in _PRODUCTS or len(given) < 2:
         return None
-    filled = [share for tensor in given if (share := _filled_share(tensor)) is not None]
-    if not filled or min(filled) > _FILLED_AT_MOST:
+    first, second = given[1::-1] if name == "__rmatmul__" else given[-2:] if name == "addmm" else given[:2]
+    filled = [_filled_share(tensor) or math.inf for tensor in (first, second)]
+    if min(filled) > _FILLED_AT_MOST or min(first.dim(), second.dim()) > 2:
         return None
-    return _FIXED + _PER_FILLED * min(filled)
+    is_first = filled[0] <= filled[1]
+    second = second.t() if name == "linear" else second
+    left, right = first.flatten(end_dim=-2), second.flatten(end_dim=-2)
+    if left.shape[-1] != right.shape[0]:  # of `einsum`, which may go over other dimensions
+        return None
+    return (left, right, True) if is_first else (right, left, False)
 
 
 def is_depthwise(name: str, given: list[Tensor]) -> bool:
