@@ -250,7 +250,10 @@ def test_a_second_head_whose_result_is_dropped() -> None:
 
 @pytest.mark.parametrize(
     "how",
-    ["loss", "grad", "function", "printed", "kept", "a part", "no backward", "written", "item", "numpy"],
+    [
+        *("loss", "grad", "function", "printed", "kept", "a part", "no backward", "written", "item", "numpy"),
+        *("into a part", "out of a part"),
+    ],
 )
 def test_what_is_read_somehow_is_not_dropped(how: str, capsys: pytest.CaptureFixture[str]) -> None:
     kept: list[torch.Tensor] = []
@@ -274,6 +277,14 @@ def test_what_is_read_somehow_is_not_dropped(how: str, capsys: pytest.CaptureFix
             loss = loss + extra[0, 0, 0]
         elif how == "written":
             buffer[:] = extra.detach()
+        elif how == "into a part":
+            losses = torch.zeros(8, 10, 500)
+            losses[:4].copy_(-extra)
+            loss = loss + losses.sum()
+        elif how == "out of a part":
+            losses = torch.zeros(8, 10, 500)
+            torch.neg(extra.detach(), out=losses[:4])
+            losses.sum().item()
         elif how == "item":
             extra.max().item()
         elif how == "numpy":

@@ -203,7 +203,15 @@ class Dataflow(TorchFunctionMode):
             self._products.made(call, result, number, self._made[-1] if site is not None else None)
             self._add_penalty(call, site, result, number)
         name = call.name if site or not results else ""
-        self._reads.call(len(self._made) - 1, name, call.numbers, numbered, call.arguments, call.options)
+        self._reads.call(
+            len(self._made) - 1,
+            name,
+            call.numbers,
+            numbered,
+            call.arguments,
+            call.options,
+            in_place=call.in_place,
+        )
 
     def _site(self) -> Site | None:
         return site_of_call(self._places, __file__, self._activations)

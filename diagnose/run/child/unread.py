@@ -142,8 +142,12 @@ class Reads:
         results: list[tuple[int, Tensor]],
         arguments: tuple[Any, ...] = (),
         options: dict[str, Any] | None = None,
+        *,
+        in_place: bool = False,
     ) -> None:
-        """``index``: for `unread`; ``given``: the values, in order; ``results``: those given back."""
+        """``index``: for `unread`; ``given``: the values, in order; ``results``: those given back, or
+        written to (``in_place``).
+        """
         if name in _METADATA and not results:
             return
         made = tuple(number for number, _ in results)
@@ -172,6 +176,8 @@ class Reads:
             if number not in self._sizes:
                 self._sizes[number] = tensor.numel()
                 self._row_sizes[number] = tensor.shape[-1] if tensor.dim() else 1
+            if in_place and tensor._base is not None:
+                continue  # it is read by whatever reads the tensor that it is a view of
             if tensor.grad_fn is not None:
                 in_graph = _InGraph(weakref.ref(tensor), tensor.grad_fn._sequence_nr())
                 self._graphs.setdefault(number, []).append(in_graph)
