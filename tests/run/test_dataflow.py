@@ -903,7 +903,7 @@ def test_a_recursion_is_one_loop_at_whatever_depth() -> None:
 
 
 def test_different_rows_that_a_step_looks_up() -> None:
-    """Of a table of 2,000 rows: 3 in one call and 2 in another, though each has 4 indices. Small tables are
+    """Of a table of 2,000 rows: 3 in one call, 2 more in another, though each has 4 indices. Small tables are
     not counted, nor what is not looked up by whole numbers.
     """
     table, small = nn.Embedding(2_000, 2), nn.Embedding(10, 2)
@@ -911,7 +911,7 @@ def test_different_rows_that_a_step_looks_up() -> None:
     indices = torch.tensor([1, 1, 5, 9])
 
     def step() -> None:
-        table(indices), table(torch.tensor([[7, 7], [8, 8]])), small(indices)
+        table(indices), table(torch.tensor([[7, 7], [8, 5]])), small(indices)
         bag(indices, torch.tensor([0, 2]))
 
     assert seen(step)["lookups"] == [{"table": [2_000, 2], "rows": 5}, {"table": [3_000, 4], "rows": 3}]

@@ -21,6 +21,7 @@ EMBEDDING_OP = r"^aten::(embedding|embedding_bag)$"
 EMBEDDING_BACKWARD_OP = r"^aten::(embedding_dense_backward|_embedding_bag_dense_backward)$"
 MATMUL_OP = r"^aten::(linear|addmm|mm|matmul|bmm|t)$"
 COPY_CALL_OP = r"^aten::(contiguous|clone|reshape)$"
+MOSTLY_UNTOUCHED = 2  # a table this many times longer than the different rows that a step was seen to look up
 UNTOUCHED = 4  # a table this many times longer than a step's indices, which repeat, is mostly untouched by it
 MIN_GROWTH = 10  # as MIN_REPEATS of a loop; fewer pieces are a handful of tensors
 
@@ -92,8 +93,9 @@ def _large_tables(view: Selection) -> set[Shape]:
     for text in set(texts[looked_up].tolist()):
         table, indices = [*map(shape_of, input_shapes(text)[:2]), (), ()][:2]
         tied = table in used or table[::-1] in used
-        rows = min(math.prod(indices), view.rows_looked_up.get(table, math.prod(indices)))
-        if len(table) == 2 and indices and table[0] >= UNTOUCHED * rows and not tied:
+        seldom = MOSTLY_UNTOUCHED * view.rows_looked_up.get(table, math.inf)
+        longest = min(seldom, UNTOUCHED * math.prod(indices))
+        if len(table) == 2 and indices and table[0] >= longest and not tied:
             tables.add(table)
     return tables
 

@@ -4,10 +4,10 @@ these may repeat.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from .inspection import inside_a_transform
@@ -20,7 +20,7 @@ class Lookups:
     """Told of each call of the step."""
 
     def __init__(self) -> None:
-        self._rows: Counter[tuple[int, ...]] = Counter()  # by the table's shape
+        self._rows: dict[tuple[int, ...], Tensor] = {}  # different ones, by the table's shape
 
     def call(self, name: str, given: Sequence[Tensor]) -> None:
         if name not in _LOOKUPS or len(given) < 2 or inside_a_transform():
@@ -28,8 +28,10 @@ class Lookups:
         indices, table = given[:2]
         is_lookup = table.dim() == 2 and not indices.is_floating_point() and indices.numel() > 0
         if is_lookup and len(table) >= _LARGE_TABLE and indices.numel() <= _MOST_INDICES:
-            self._rows[tuple(table.shape)] += len(indices.unique())
+            shape, found = tuple(table.shape), indices.detach().flatten()
+            before = self._rows.get(shape)
+            self._rows[shape] = (found if before is None else torch.cat([before, found.to(before)])).unique()
 
     @property
     def facts(self) -> list[dict[str, Any]]:
-        return [{"table": list(shape), "rows": rows} for shape, rows in self._rows.items()]
+        return [{"table": list(shape), "rows": len(rows)} for shape, rows in self._rows.items()]
