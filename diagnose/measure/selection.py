@@ -59,7 +59,16 @@ class Selection(View):
     @cached_property
     def rows_looked_up(self) -> dict[tuple[int, ...], int]:
         """Of embedding tables, by shape: different rows that a step looks up, where they were counted."""
-        return {tuple(told["table"]): told["rows"] for told in self._dataflow.get("lookups") or []}
+        return {tuple(told["table"]): told["rows"] for told in self._lookups}
+
+    @cached_property
+    def tied_tables(self) -> set[tuple[int, ...]]:
+        """Shapes of embedding tables that were seen to be used otherwise, too."""
+        return {tuple(told["table"]) for told in self._lookups if told["is_tied"]}
+
+    @property
+    def _lookups(self) -> list[dict[str, Any]]:
+        return self._dataflow.get("lookups") or []
 
     @cached_property
     def ledger(self) -> Ledger:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.overrides import _get_current_function_mode
 
 from diagnose.run.child import guard
@@ -906,12 +907,17 @@ def test_different_rows_that_a_step_looks_up() -> None:
     """Of a table of 2,000 rows: 3 in one call, 2 more in another, though each has 4 indices. Small tables are
     not counted, nor what is not looked up by whole numbers.
     """
-    table, small = nn.Embedding(2_000, 2), nn.Embedding(10, 2)
+    table, small, tied = nn.Embedding(2_000, 2), nn.Embedding(10, 2), nn.Embedding(1_000, 2)
     bag = nn.EmbeddingBag(3_000, 4)
     indices = torch.tensor([1, 1, 5, 9])
 
     def step() -> None:
         table(indices), table(torch.tensor([[7, 7], [8, 5]])), small(indices)
         bag(indices, torch.tensor([0, 2]))
+        functional.linear(tied(indices), tied.weight[:500])
 
-    assert seen(step)["lookups"] == [{"table": [2_000, 2], "rows": 5}, {"table": [3_000, 4], "rows": 3}]
+    assert seen(step)["lookups"] == [
+        {"table": [2_000, 2], "rows": 5, "is_tied": False},
+        {"table": [3_000, 4], "rows": 3, "is_tied": False},
+        {"table": [1_000, 2], "rows": 3, "is_tied": True},
+    ]

@@ -92,7 +92,7 @@ def _large_tables(view: Selection) -> set[Shape]:
     tables: set[Shape] = set()
     for text in set(texts[looked_up].tolist()):
         table, indices = [*map(shape_of, input_shapes(text)[:2]), (), ()][:2]
-        tied = table in used or table[::-1] in used
+        tied = table in used or table[::-1] in used or table in view.tied_tables
         seldom = MOSTLY_UNTOUCHED * view.rows_looked_up.get(table, math.inf)
         longest = min(seldom, UNTOUCHED * math.prod(indices))
         if len(table) == 2 and indices and table[0] >= longest and not tied:
