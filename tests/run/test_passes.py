@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, IterableDataset, TensorDataset
+from torch.utils.data import DataLoader, IterableDataset, SubsetRandomSampler, TensorDataset
 
 from diagnose.run.child import guard
 from diagnose.run.child.places import Places
@@ -162,6 +162,17 @@ def test_a_comprehension_trains(tmp_path: Path, begin: str, end: str) -> None:
     loop = f"list({begin}tick() for x in training{end})\n        for unused in ():"
     (told,) = evaluated(tmp_path, "evaluate(model, validation)", loop)
     assert told | {"line": 0} == VALIDATED | {"line": 0}
+
+
+def test_loaders_of_two_parts_of_a_data_set(tmp_path: Path) -> None:
+    """Ten samples of forty, by another sampler: no second pass over what is trained on."""
+    data = TensorDataset(torch.zeros(40, 3))
+    parts = {
+        name: DataLoader(data, batch_size=5, sampler=SubsetRandomSampler(range(*part)))
+        for name, part in {"training": (0, 20), "validation": (20, 30)}.items()
+    }
+    (told,) = evaluated(tmp_path, "evaluate(model, validation)", **parts)
+    assert told | {"line": 0} == {"line": 0, "epochs": 0.5, "batches": 2.0, "is_training_data": False}
 
 
 def test_several_passes(tmp_path: Path) -> None:

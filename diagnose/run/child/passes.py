@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, RandomSampler, SequentialSampler
 
 from .called_source import called_by
 from .frame_values import Unknown, read, truth, whole_number
@@ -190,7 +190,9 @@ def _data(held: Any) -> Data | None:
     try:
         if issubclass(kind, DataLoader):
             samples, batch = len(held.dataset), held.batch_size
-            return Data(held.dataset, "sample", min(samples, len(held) * batch) if batch else samples, batch)
+            takes_all = type(held.sampler) in (RandomSampler, SequentialSampler)
+            origin = held.dataset if takes_all else held.sampler  # which may take another part of it
+            return Data(origin, "sample", min(samples, len(held) * batch) if batch else samples, batch)
         if issubclass(kind, Dataset):
             return Data(held, "sample", len(held), None)
         if kind in (list, tuple) and len(held) > 1:
