@@ -34,7 +34,10 @@ REMARK = (
     "0.1.0+1d65a99d: nn05 was begun twice, and the first run went on beside the second one's first "
     "minute.\n\n"
     "0.1.0+754106d2 to 3d4ccebd: one round of ten scripts. Tests ran beside some of the meetings, and the "
-    "oracles' authors waited for each other: two copies of one script differ by 5 to 25 % in single pairs."
+    "oracles' authors waited for each other: two copies of one script differ by 5 to 25 % in single pairs.\n\n"
+    "0.1.0+6f79cb6e to 6da019e5: one round of ten scripts. Other programs ran beside some of the meetings "
+    "(qq03, rr02, rr03 and rr05 were noisy) and of the timings. rr01's oracle tried its sparse input by rows "
+    "only; as a lookup it saved 9 of 98 ms later, less than was said."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them
