@@ -14,6 +14,7 @@ from diagnose.document.model import (
     DISK_FULL,
     DISTORTED,
     GPU_NOT_RECORDED,
+    LITTLE_MEMORY,
     NOISY_RUN,
     SAVINGS_UNKNOWN,
     Document,
@@ -32,6 +33,7 @@ from diagnose.measure.areas.gpu_state import gpu_bytes
 from diagnose.measure.device_steps import HOST_AHEAD
 from diagnose.measure.metrics import Measured
 from diagnose.measure.missing import Missing
+from diagnose.run.child.room import GIVEN_UP
 from diagnose.run.child.writing import STOPPED_BY_FULL_DISK
 from diagnose.trace import notes
 from diagnose.trace.notes import Note
@@ -64,7 +66,7 @@ class Doubt:
 def doubt_about(document: Document, measured: Measured) -> tuple[Doubt, list[Note]]:
     """The gravest doubt, empty where the numbers can be trusted; what else makes them doubtful, as notes."""
     if not is_complete(document):  # there are no numbers, and the headline says why
-        return next(chain(_disk_full(document), _losses(measured)), Doubt("", "")), []
+        return next(chain(_no_room(document), _losses(measured)), Doubt("", "")), []
     of_numbers = [
         *_gpu_unseen(document, measured),
         *_warming_up(document),
@@ -72,7 +74,7 @@ def doubt_about(document: Document, measured: Measured) -> tuple[Doubt, list[Not
         *_noisy(document, measured),
     ]
     doubts = [
-        *(*_ended(document), *_disk_full(document), *_losses(measured)),
+        *(*_ended(document), *_no_room(document), *_losses(measured)),
         *(*of_numbers, *_unjudged(document)),
     ]
     gravest = doubts[0] if doubts else Doubt("", "")
@@ -111,9 +113,13 @@ def _ended(document: Document) -> Iterator[Doubt]:
     yield Doubt(_BADGES[run.ended], sentences[run.ended])
 
 
-def _disk_full(document: Document) -> Iterator[Doubt]:
+def _no_room(document: Document) -> Iterator[Doubt]:
+    """On the disk, or in memory."""
     if any(note.text == STOPPED_BY_FULL_DISK for note in document.notes):
         yield Doubt(DISK_FULL, f"{STOPPED_BY_FULL_DISK} Make room, or record into another folder: `--out`.")
+    for note in document.notes:
+        if note.text.endswith(GIVEN_UP):
+            yield Doubt(LITTLE_MEMORY, f"{note.text} Let each step do less, or free memory.")
 
 
 def _losses(measured: Measured) -> Iterator[Doubt]:

@@ -21,6 +21,7 @@ from diagnose.document.model import (
     DAMAGED_RECORDING,
     DISK_FULL,
     GPU_NOT_RECORDED,
+    LITTLE_MEMORY,
     NOISY_RUN,
     Document,
     Finding,
@@ -283,6 +284,8 @@ def _nothing_recorded(document: Document) -> str:
         return _first_that_fits(f"{cause} {where}; no complete step was recorded", f"{cause} {where}")
     if document.badge == DISK_FULL:
         return "The disk was full before a complete step was recorded"
+    if document.badge == LITTLE_MEMORY:
+        return "Recording one step would have taken too much memory"
     if document.badge == CUT_RECORDING:
         return "The recording is cut off, and no step in it is whole"
     if document.badge == DAMAGED_RECORDING:

@@ -67,6 +67,7 @@ from diagnose.document.model.verification import Verification as Verification
 GPU_NOT_RECORDED = "GPU not recorded"
 NOISY_RUN = "noisy run"
 DISK_FULL = "disk full"
+LITTLE_MEMORY = "little memory"
 SAVINGS_UNKNOWN = "savings unknown"
 DISTORTED = "distorted"
 CUT_RECORDING = "cut recording"

@@ -82,11 +82,13 @@ class Marks:
         place_for: Callable[[str], tuple[Any, str]],
         processor: Processor,
         beside: Sequence[Beside] = (),
+        after_call: Callable[[], None] = lambda: None,
     ) -> None:
         """`place_for(kind)` is the attribute to wrap for forward and backward, which the clock may have
-        wrapped already, and the one for what an optimizer's step calls at its end.
+        wrapped already, and the one for what an optimizer's step calls at its end. ``after_call``: told of
+        the end of each marked call that is in no other; it may remove the marks.
         """
-        self._beside = beside
+        self._beside, self._after_call = beside, after_call
         self._sample = processor.sample
         self._place_for = place_for
         self._places, self._observer = places, observer
@@ -191,6 +193,8 @@ class Marks:
             if border:
                 sample(-border)
             setattr(inside, group, False)
+            if not any(vars(inside).values()):
+                self._after_call()
 
         def marked(*args: Any, **kwargs: Any) -> Any:
             if is_compiling() or getattr(inside, group, False):

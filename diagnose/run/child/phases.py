@@ -28,6 +28,7 @@ from .processor import TICK_ENDS
 from .recorded_phase import RecordedPhase
 from .recorder import STACKS_CRASH, Recording, stacks_are_safe
 from .results import Results
+from .room import GIVEN_UP, Room
 from .rounds import Rounds
 from .setting_trials import SettingTrials
 from .shared_state import Stage
@@ -81,7 +82,8 @@ class Phases:
         self._name = "warmup"
         self._first_tick = 0
         self._recorded: RecordedPhase | None = None  # that is being recorded
-        self._calibrated = self._after_session = self._plain_first = False
+        self._room = Room()
+        self._calibrated = self._after_session = self._plain_first = self._gave_up = False
         self._looks_early = False
         self._awaited = Awaited(facts.rare_work, coordinator.announce, wait_s)
         # the tick and the time from which the phase's end is considered
@@ -121,6 +123,10 @@ class Phases:
 
     def tick(self, now_ns: int, source: object) -> None:
         """One tick of the clock at host time `now_ns`; must be called inside the thread that trains."""
+        if self._gave_up:
+            self._times.forget()
+            self.over = True
+            return
         number = self._times.count
         if self._trials.running:
             self._times.count += 1
@@ -228,6 +234,7 @@ class Phases:
         self._times.last_is_now()
 
     def _start(self, recorded: RecordedPhase) -> None:
+        self._room.begin()
         self._recorded = recorded
         recorded.start(self._end_with_thread)
 
@@ -275,6 +282,17 @@ class Phases:
                 self._end_recording()
         except Exception as error:
             self.abandon(error)
+
+    def look_at_room(self) -> None:
+        """Within a step: a recording whose end would take the memory that the script needs is given up, and
+        so are all that would follow.
+        """
+        recorded = self._recorded
+        if recorded is None or not recorded.recording.is_of_this_thread or not self._room.is_short():
+            return
+        self._results.note(f"The {recorded.name} {GIVEN_UP}")
+        self._recorded, self._gave_up = None, True
+        recorded.recording.discard()
 
     # plain, timeline, detail
 

@@ -139,6 +139,11 @@ class Recording:
         with _full_paths():
             self.profiler.stop()
 
+    @property
+    def is_of_this_thread(self) -> bool:
+        """Whether this thread began it."""
+        return self._thread == threading.get_ident()
+
     def _call_at_end_of_thread(self, thread_ends: Callable[[], None]) -> None:
         """A recording with stacks whose thread is gone can neither be stopped nor left alone without a
         crash.

@@ -80,7 +80,8 @@ class Session:
         )
         beside = (self.facts.uploads, self.facts.zero_grads, self.facts.untrained)
         processor = Processor()
-        self._marks = Marks(self._places, self.facts.calls, self._clock.place_for, processor, beside)
+        place_for = self._clock.place_for
+        self._marks = Marks(self._places, self.facts.calls, place_for, processor, beside, self._look_at_room)
         self._parts = Parts(processor, self._clock.place_for)
         self._foreign = OtherProfilers(self._clock.forward_unwrapped)
         self._activities = activities or accelerator.Activities(device=plan.device != "cpu")
@@ -179,6 +180,11 @@ class Session:
             self._watched.optimizer_stepped()
         if self._phases is not None and not self._finished:
             self._phases.optimizer_stepped()
+
+    @guarded("looking at memory")
+    def _look_at_room(self) -> None:
+        if self._phases is not None and not self._finished:
+            self._phases.look_at_room()
 
     # which process is recorded
 
