@@ -13,6 +13,7 @@ from diagnose.document.model import (
     CUT_RECORDING,
     DAMAGED_RECORDING,
     GPU_NOT_RECORDED,
+    LITTLE_MEMORY,
     SAVINGS_UNKNOWN,
     Document,
     Finding,
@@ -244,6 +245,8 @@ def remedies(document: Document) -> list[str]:
     ended, ticks = document.run.ended, document.steps.clock
     if document.badge in (CUT_RECORDING, DAMAGED_RECORDING):
         return ["Copy the trace again, or record it again; the disk needs room for all of it."]
+    if document.badge == LITTLE_MEMORY:
+        return ["Let each step do less (a smaller batch, fewer iterations), or free memory."]
     if framework(document) != "torch":
         return [MARK_STEPS[framework(document)]]
     if not recorded_by_us(document):
