@@ -6,30 +6,42 @@ import math
 from typing import Any
 
 from diagnose.document.text import count, seconds
-from diagnose.measure.areas.unseen import unseen_works
+from diagnose.measure.areas.unseen import occasion, unseen_works
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording
 from diagnose.measure.sources import Sources
 from diagnose.trace.notes import UNSEEN_WORK, Note
 
-_MOST = 3
+_MOST, _LINES_AT_MOST = 3, 4
 _LONGEST_S = 600  # that anybody waits for one report
 _ENOUGH = 1.3  # of what the last steps suggest: others are slower
 _ROUND_S = 10
 
 
 def unseen_work(measured: Measured, sources: Sources) -> list[Note]:
-    """One for each of the loop's conditions that came true in no plain step, and how to wait for it."""
+    """One for each occasion that came in no plain step, with its lines and how to wait for it."""
     recording = measured.recording
     waited_s = _waited_s(recording)
+    by_occasion: dict[tuple[str, int | None], list[dict[str, Any]]] = {}
+    for told in sorted(unseen_works(recording), key=lambda told: told["every"] or 0):
+        by_occasion.setdefault(occasion(told), []).append(told)
     return [
         Note(
             UNSEEN_WORK,
-            f"What {sources.shown(told['file'])}:{told['line']} does {_when(told['every'])} was not "
-            f"timed: {_why(_comes_in_s(told, measured), waited_s)}",
+            f"What {_lines(works, sources)} {_when(works[0]['every'])} was not timed: "
+            f"{_why(_comes_in_s(works[0], measured), waited_s)}",
         )
-        for told in sorted(unseen_works(recording), key=lambda told: told["every"] or 0)[:_MOST]
+        for works in list(by_occasion.values())[:_MOST]
     ]
+
+
+def _lines(works: list[dict[str, Any]], sources: Sources) -> str:
+    """`train.py:40 does`, `train.py:40, 41 and 43 do`: of one file."""
+    first, *others = [str(told["line"]) for told in works[:_LINES_AT_MOST]]
+    at = f"{sources.shown(works[0]['file'])}:{first}"
+    if not others:
+        return f"{at} does"
+    return f"{', '.join([at, *others[:-1]])} and {others[-1]} do"
 
 
 def _comes_in_s(told: dict[str, Any], measured: Measured) -> float:

@@ -332,7 +332,11 @@ def test_what_came_in_no_step_is_told(
     unseen.recording.run.update(cwd=str(tmp_path), settings=settings)
     (note,) = unseen_work(unseen, Sources(unseen.recording))
     assert note.text == f"What train.py:2 does every 5,000 steps was not timed: {why}"
-    unseen.recording.facts["rare_work"][0]["seen"] = True
+    others = [told | {"seen": False, "line": line} for line in (5, 7)]
+    unseen.recording.facts["rare_work"] += others
+    (note,) = unseen_work(unseen, Sources(unseen.recording))
+    assert note.text == f"What train.py:2, 5 and 7 do every 5,000 steps was not timed: {why}"
+    unseen.recording.facts["rare_work"] = [told | {"seen": True}]
     assert unseen_work(unseen, Sources(unseen.recording)) == []
 
 
