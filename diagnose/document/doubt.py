@@ -33,8 +33,7 @@ from diagnose.measure.areas.gpu_state import gpu_bytes
 from diagnose.measure.device_steps import HOST_AHEAD
 from diagnose.measure.metrics import Measured
 from diagnose.measure.missing import Missing
-from diagnose.run.child.room import GIVEN_UP
-from diagnose.run.child.writing import STOPPED_BY_FULL_DISK
+from diagnose.run.child.writing import GIVEN_UP, STOPPED_BY_FULL_DISK
 from diagnose.trace import notes
 from diagnose.trace.notes import Note
 

@@ -9,7 +9,8 @@ import pytest
 from diagnose.document.headline import headline_of
 from diagnose.pipeline import analyse
 from diagnose.run.child import room
-from diagnose.run.child.room import GIVEN_UP, Room
+from diagnose.run.child.room import Room
+from diagnose.run.child.writing import GIVEN_UP
 
 from .running import Recorded
 

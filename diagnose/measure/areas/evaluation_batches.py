@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from diagnose.measure.areas.model import NO_FORWARD_MARKS
-from diagnose.measure.areas.recurring import CALLS_MODEL, average_without_ms, evaluations, looked_at
+from diagnose.measure.areas.recurring import CALLS_MODEL, average_with_evaluations_ms, evaluations, looked_at
 from diagnose.measure.areas.small_ops import SMALL_NS, dispatch_time
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_PLAIN_STEPS, NO_STEPS, NOT_RECORDED, Missing
@@ -64,9 +64,7 @@ def _small_evaluation_batches(measured: Measured) -> list[FactPlace] | Missing:
     "Share of the average step taken by calls of the model in evaluations with small batches",
 )
 def _average_share(measured: Measured) -> Value | Missing:
-    cost_ms = measured.needed("small_evaluation_batches_ms")
-    others_ms = sum(work.ms_per_occasion / steps for work, steps in evaluations(measured))
-    return cost_ms / (average_without_ms(measured) + others_ms)
+    return measured.needed("small_evaluation_batches_ms") / average_with_evaluations_ms(measured)
 
 
 @metric("evaluation_batch_size", "count", "Number of samples that evaluations give the model at once")

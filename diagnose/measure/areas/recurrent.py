@@ -65,12 +65,6 @@ def _one_step_recurrent_left(measured: Measured) -> Value | Missing:
     return float(np.average(left, weights=dur))
 
 
-@metric("one_step_recurrent_gain_share", "share", "Share of the step that cells in their place save")
-def _one_step_recurrent_gain_share(measured: Measured) -> Value | Missing:
-    share, left = measured.needed("one_step_recurrent_share"), measured.metric("one_step_recurrent_left")
-    return 0.0 if isinstance(left, Missing) else share * (1 - float(left))
-
-
 @metric(
     "rnn_cell_loop_left", "share", "Share of a loop of recurrent cells that a module for the sequence leaves"
 )
@@ -91,7 +85,14 @@ def _rnn_cell_loop_left(measured: Measured) -> Value | Missing:
     return float(np.average([*left, OF_LAUNCHES], weights=[*dur, beside_ns]))
 
 
-@metric("rnn_cell_loop_gain_share", "share", "Share of the step that a module in the place of cells saves")
-def _rnn_cell_loop_gain_share(measured: Measured) -> Value | Missing:
-    share, left = measured.needed("rnn_cell_loop_share"), measured.metric("rnn_cell_loop_left")
-    return 0.0 if isinstance(left, Missing) else share * (1 - float(left))
+def _gain_share(name: str, meaning: str) -> None:
+    """Of a selector with a metric of what is left of its time."""
+
+    @metric(f"{name}_gain_share", "share", meaning)
+    def gain_share(measured: Measured) -> Value | Missing:
+        share, left = measured.needed(f"{name}_share"), measured.metric(f"{name}_left")
+        return 0.0 if isinstance(left, Missing) else share * (1 - float(left))
+
+
+_gain_share("one_step_recurrent", "Share of the step that cells in their place save")
+_gain_share("rnn_cell_loop", "Share of the step that a module in the place of cells saves")

@@ -282,6 +282,13 @@ def average_without_ms(measured: Measured) -> float:
     return float(others.mean() if len(others) else steps.lengths_ns.min()) / 1e6
 
 
+def average_with_evaluations_ms(measured: Measured) -> float:
+    """The same with the evaluations that were seen."""
+    return average_without_ms(measured) + sum(
+        work.ms_per_occasion / steps for work, steps in evaluations(measured)
+    )
+
+
 def _interval(kind: str) -> Callable[[Measured], Value | Missing]:
     def interval(measured: Measured) -> Value | Missing:
         works = _works_of(kind, measured)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from diagnose.measure.areas.recurring import MODEL_LEFT, average_without_ms, evaluations
+from diagnose.measure.areas.recurring import MODEL_LEFT, average_with_evaluations_ms
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_PLAIN_STEPS, Missing
 from diagnose.measure.recording import Recording
@@ -100,8 +100,7 @@ def _unseen_evaluations(measured: Measured) -> list[FactPlace] | Missing:
 )
 def _average_share(measured: Measured) -> Value | Missing:
     cost_ms = measured.needed("unseen_evaluations_ms")
-    seen_ms = sum(work.ms_per_occasion / steps for work, steps in evaluations(measured))
-    return cost_ms / (average_without_ms(measured) + seen_ms + cost_ms) if cost_ms else 0.0
+    return cost_ms / (average_with_evaluations_ms(measured) + cost_ms) if cost_ms else 0.0
 
 
 @metric(

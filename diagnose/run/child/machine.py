@@ -64,7 +64,7 @@ def usable_cores() -> int:
         return cores
 
 
-def _available_memory_bytes() -> int | None:
+def available_memory_bytes() -> int | None:
     """What programs can still use without swapping; None where the kernel does not tell."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
@@ -165,7 +165,7 @@ _FACTS: dict[str, Callable[[], Any]] = {
     "torch_gpu_build": lambda: bool(torch.version.cuda or torch.version.hip or torch.version.xpu),
     "cpu_core_count": usable_cores,
     "machine_core_count": os.cpu_count,
-    "memory_available_bytes": _available_memory_bytes,
+    "memory_available_bytes": available_memory_bytes,
     "numa_node_count": lambda: len(glob.glob("/sys/devices/system/node/node[0-9]*")) or None,
     "libraries": _libraries,
     "thread_count": torch.get_num_threads,

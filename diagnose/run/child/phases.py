@@ -28,14 +28,14 @@ from .processor import TICK_ENDS
 from .recorded_phase import RecordedPhase
 from .recorder import STACKS_CRASH, Recording, stacks_are_safe
 from .results import Results
-from .room import GIVEN_UP, Room
+from .room import Room
 from .rounds import Rounds
 from .setting_trials import SettingTrials
 from .shared_state import Stage
 from .step_clock import StepClock
 from .tick_times import TickTimes
 from .warm_up import WarmUp
-from .writing import STOPPED_BY_FULL_DISK, is_full
+from .writing import GIVEN_UP, STOPPED_BY_FULL_DISK, is_full
 
 _NEVER = 1 << 62
 _TEXTS = {

@@ -140,6 +140,7 @@ class _Source:
         self._places, self._source = places, LoopSource()
         self.frames = frames_now(places)
         self._loops = {code: loops_around(frame, self._source, places) for code, frame in self.frames.items()}
+        self._scopes: dict[CodeType, Scope | None] = {}
         self.around: list[Place] = []
         for code, frame in self.frames.items():
             self.around += training_loops(self._loops[code], frame)
@@ -158,13 +159,14 @@ class _Source:
                 yield number, data
 
     def _scope(self, code: CodeType) -> Scope | None:
-        try:
-            variables = variables_of(self.frames[code])
-        except Unknown:
-            return None
-        loops = self._loops[code]
-        body = self._source.body(self._places.user_file(code.co_filename), code)
-        return Scope(variables, body, loops[0].body if loops else [])
+        """Of a function that runs; None where its variables are not to be asked for."""
+        if code not in self._scopes:
+            loops, body = self._loops[code], self._source.body(self._places.user_file(code.co_filename), code)
+            self._scopes[code] = None
+            with contextlib.suppress(Unknown):
+                variables = variables_of(self.frames[code])
+                self._scopes[code] = Scope(variables, body, loops[0].body if loops else [])
+        return self._scopes[code]
 
     def _passes_of(self, statements: list[ast.stmt], code: CodeType) -> tuple[Pass, ...]:
         scope = self._scope(code)
@@ -212,8 +214,9 @@ class _Source:
         for told in guarded_in(outermost.body):
             if not holds(told.body, line) and self._is_heavy(told.body, frame.f_globals):
                 last_line = told.body[-1].end_lineno or told.line
-                for remainder in remainders_when(told.test, told.when):
-                    passes = self._passes_of(told.body, code)
+                remainders_told = list(remainders_when(told.test, told.when))
+                passes = self._passes_of(told.body, code) if remainders_told else ()
+                for remainder in remainders_told:
                     yield _Condition(code, file, told.line, last_line, passes, told.line, *remainder)
 
     def _asked_in_calls(self, outermost: Loop, frame: FrameType) -> Iterator[_Condition]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 
-GIVEN_UP = "was given up: it would have taken too much memory."  # a note, after the phase's name
+from .machine import available_memory_bytes
+from .memory import resident_bytes
+
 _AT_THE_END = 4  # times what was taken while it went on
 _PART = 0.5  # of what is available when it begins
 _EVERY = 64  # calls
@@ -24,8 +26,10 @@ class Room:
         self._before, self._most, self._calls = 0, _NO_LIMIT, 0
 
     def begin(self) -> None:
-        self._before, self._calls = resident_bytes(), 0
-        self._most = int(available_bytes() * _PART / _AT_THE_END)
+        self._most, self._calls = _NO_LIMIT, 0
+        with contextlib.suppress(OSError):  # nobody tells: then there is no limit
+            self._before = resident_bytes()
+            self._most = int(available_bytes() * _PART / _AT_THE_END)
 
     def is_short(self) -> bool:
         """Whether its end would take more than there may be; looked at now and then."""
@@ -33,19 +37,9 @@ class Room:
         return self._calls % _EVERY == 0 and resident_bytes() - self._before > self._most
 
 
-def resident_bytes() -> int:
-    """Of this process; 0 where the kernel does not tell."""
-    with contextlib.suppress(OSError, ValueError, IndexError), open("/proc/self/statm", "rb") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return 0
-
-
 def available_bytes() -> int:
     """That this process can still have without swapping."""
-    free = _NO_LIMIT
-    with contextlib.suppress(OSError, ValueError, IndexError), open("/proc/meminfo", "rb") as file:
-        line = next((line for line in file if line.startswith(b"MemAvailable:")), b"")
-        free = int(line.split()[1]) * 1024
+    free = available_memory_bytes() or _NO_LIMIT
     with contextlib.suppress(OSError, ValueError):  # "max" without a limit
         free = min(free, _number("memory.max") - _number("memory.current"))
     return max(0, free)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import resource
 import weakref
 from typing import Any, NamedTuple
 
@@ -11,10 +10,10 @@ import torch
 
 from . import accelerator
 from .guard import guarded
+from .memory import resident_bytes
 from .places import Place
 
 STORAGES_AT_MOST = 200_000
-_PAGE = resource.getpagesize()
 _NEW_TOP = 1.01  # times the one before: only then what the process holds is read again
 # positions of a storage's row
 _BYTES, _END, _ORIGIN, _DEVICE = 0, 2, 3, 4
@@ -83,7 +82,7 @@ class StorageLog:
         self._rows.append(seen.row)
         self._held[at] += size
         if device == "cpu" and self._held[at] > _NEW_TOP * self._top:
-            self._top, self._resident = self._held[at], _resident_bytes()
+            self._top, self._resident = self._held[at], resident_bytes()
 
     def belongs(self, key: int, part: str, name: str) -> None:
         """The storage with that `_cdata`, if it is there, is of something that lives longer than a step."""
@@ -155,8 +154,3 @@ def allocators() -> dict[str, dict[str, int]]:
                 "reserved": counts.get("reserved_bytes.all.current", 0),
             }
     return found
-
-
-def _resident_bytes() -> int:
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * _PAGE

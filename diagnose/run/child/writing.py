@@ -7,6 +7,7 @@ import json
 import os
 from typing import Any
 
+GIVEN_UP = "was given up: it would have taken too much memory."  # after the name of a phase
 STOPPED_BY_FULL_DISK = (
     "The disk was full, so the recording stopped early."  # a note, by which the report knows
 )
