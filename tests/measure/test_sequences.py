@@ -38,6 +38,18 @@ def test_padding_is_told_of_the_line_that_the_steps_call_the_model_at(lines: tup
     assert measured_case({"timeline": STEPS, "facts": facts}).metric("sequence_longest") == 30
 
 
+def padding_told(folder: Path, source: str, made: str, defined_at: int) -> int:
+    """The line that is told where the loader knows the function at this line of data.py."""
+    (folder / "data.py").write_text(source)
+    function = {"file": str(folder / "data.py"), "line": defined_at, "function": "made"}
+    loader = {"num_workers": 0, "file": "/job/train.py", "line": 9, "function": "main", made: function}
+    facts = {"loaders": [loader], "forward": {"sequences": {"longer": [], "padded": [line(20, 30.0)]}}}
+    places = FACT_SELECTORS["padded_batches"].places(measured_case({"timeline": STEPS, "facts": facts}))
+    assert not isinstance(places, Missing)
+    (place,) = places
+    return place.line
+
+
 COLLATE = """
 class Collate:
     def __call__(self, rows):
@@ -57,29 +69,46 @@ class Collate:
 """
 
 
-@pytest.mark.parametrize(("defined_at", "told"), [(3, 9), (4, 4), (15, 13)])
+@pytest.mark.parametrize(("defined_at", "told"), [(3, 7), (4, 4), (15, 13)])
 def test_shared_padding_is_told_at_the_line_that_pads(tmp_path: Path, defined_at: int, told: int) -> None:
     """Line 3 begins the function; at line 4 none does; the one at line 15 calls another one."""
-    (tmp_path / "data.py").write_text(COLLATE)
-    made = {"file": str(tmp_path / "data.py"), "line": defined_at, "function": "__call__"}
-    loader = {"num_workers": 0, "file": "/job/train.py", "line": 9, "function": "main", "collated": made}
-    facts = {"loaders": [loader], "forward": {"sequences": {"longer": [], "padded": [line(20, 30.0)]}}}
-    places = FACT_SELECTORS["padded_batches"].places(measured_case({"timeline": STEPS, "facts": facts}))
-    assert not isinstance(places, Missing)
-    assert [place.line for place in places] == [told]
+    assert padding_told(tmp_path, COLLATE, "collated", defined_at) == told
+
+
+DATASET = """
+class Graphs:
+    def __getitem__(self, index):
+        target = torch.zeros(10)
+        adjacency = np.zeros((self.max_nodes, self.max_nodes))
+        return adjacency, target
+
+class Reviews:
+    def __getitem__(self, index):
+        ids = self.encode(index)
+        return torch.tensor(
+            ids + [PAD] * (self.limit - len(ids))
+        )
+
+class Rows:
+    def __getitem__(self, index):
+        return self.rows[index], torch.zeros(10)
+"""
+
+
+@pytest.mark.parametrize(("defined_at", "told"), [(3, 5), (9, 12), (16, 9)])
+def test_shared_padding_is_told_at_the_line_of_the_dataset_that_pads(
+    tmp_path: Path, defined_at: int, told: int
+) -> None:
+    """Not at that of a target's size; at the loader's (line 9 of train.py) where the sample is not padded."""
+    assert padding_told(tmp_path, DATASET, "sample_made", defined_at) == told
 
 
 def test_functions_that_all_call_each_other_are_looked_at_once_each(tmp_path: Path) -> None:
     """Ways through thirty of them are more than can be gone. The last one pads, at its second line."""
     calls = "; ".join(f"f{number}()" for number in range(30))
     functions = [f"def f{number}():\n    {calls}\n" for number in range(30)]
-    (tmp_path / "data.py").write_text("".join(functions) + "    torch.zeros(192)\n")
-    made = {"file": str(tmp_path / "data.py"), "line": 1, "function": "f0"}
-    loader = {"num_workers": 0, "file": "/job/train.py", "line": 9, "function": "main", "collated": made}
-    facts = {"loaders": [loader], "forward": {"sequences": {"longer": [], "padded": [line(20, 30.0)]}}}
-    places = FACT_SELECTORS["padded_batches"].places(measured_case({"timeline": STEPS, "facts": facts}))
-    assert not isinstance(places, Missing)
-    assert [place.line for place in places] == [61]
+    source = "".join(functions) + "    torch.zeros(192)\n"
+    assert padding_told(tmp_path, source, "collated", 1) == 61
 
 
 def test_shared_padding_is_told_where_batches_are_made() -> None:

@@ -35,6 +35,7 @@ PACKS = r"^aten::_pack_padded_sequence$"
 PADS_AGAIN = r"^aten::_pad_packed_sequence$"
 SKIPS_PADDING = r"^aten::(_nested_tensor_from_mask|_nested_view_from_\w+)$|varlen"
 PADS = re.compile(r"^(new_)?(full|zeros|ones|empty)$|pad", re.IGNORECASE)  # functions, of any library
+TO_A_LENGTH = re.compile(r"max|pad|len", re.IGNORECASE)  # what they are given where a sample is padded
 ON_GPU = Missing("what a shorter sequence saves on a GPU is not known from the host")
 
 
@@ -128,7 +129,7 @@ def _padded_batches(measured: Measured) -> list[FactPlace] | Missing:
     padded = _padded(measured)
     if isinstance(padded, Missing):
         return padded
-    return _padding(measured, padded, 1 - padded["longest"] / padded["length"], "collated")
+    return _padding(measured, padded, 1 - padded["longest"] / padded["length"], made_by_it=True)
 
 
 @fact_selector(
@@ -141,25 +142,38 @@ def _ragged_batches(measured: Measured) -> list[FactPlace] | Missing:
     return _padding(measured, padded, padded["longest"] / padded["length"] - padded["filled"])
 
 
-def _padding(measured: Measured, padded: dict[str, Any], share: float, made: str = "") -> list[FactPlace]:
-    """So large a share of all positions: at the line that makes the loader where one feeds the steps, or what
-    that says of ``made``; else where a model is called from outside of models. Each position is taken to cost
-    the same: attention costs more. What works on packed sequences computes no padding.
+def _padding(
+    measured: Measured, padded: dict[str, Any], share: float, *, made_by_it: bool = False
+) -> list[FactPlace]:
+    """So large a share of all positions: at the line that makes the loader where one feeds the steps, or that
+    pads for it (``made_by_it``); else where a model is called from outside of models. Each position is taken
+    to cost the same: attention costs more. What works on packed sequences computes no padding.
     """
     view, loader = measured.timeline, feeding_loader(measured)
     if view is not None and view.name_matches(SKIPS_PADDING).any():
         return []
     caller = padded.get("caller") or padded
-    place = caller if isinstance(loader, Missing) or not loader.get("file") else loader.get(made) or loader
-    is_made = place is not caller and place is not loader
-    line = _first_padding(Sources(measured.recording), place) if is_made else place["line"]
+    place = caller if isinstance(loader, Missing) or not loader.get("file") else loader
+    if made_by_it and place is loader:
+        place = _where_padded(Sources(measured.recording), loader)
     padded_ms = max(0.0, _model_ms(measured) - _on_packed_ms(measured))
-    return [FactPlace(place["file"], line, place["function"], 1.0, padded_ms * share)]
+    return [FactPlace(place["file"], place["line"], place["function"], 1.0, padded_ms * share)]
 
 
-def _first_padding(sources: Sources, function: dict[str, Any]) -> int:
-    """The first line that makes tensors of one size, in the function or in those of the same file that it
-    calls; the function's own where its source is not at hand, or no such line is in it.
+def _where_padded(sources: Sources, loader: dict[str, Any]) -> dict[str, Any]:
+    """The line of the user's collate function, or of their Dataset's sample, that makes tensors of one size;
+    else the function that collates, else the loader.
+    """
+    collated, sample = loader.get("collated"), loader.get("sample_made")
+    for function, sizes in ((collated, re.compile("")), (sample, TO_A_LENGTH)):
+        if function and (line := _first_padding(sources, function, sizes)):
+            return {**function, "line": line}
+    return collated or loader
+
+
+def _first_padding(sources: Sources, function: dict[str, Any], sizes: re.Pattern[str]) -> int | None:
+    """The first line in the function, or in those of the same file that it calls, that makes tensors of one
+    size (what it is given matches ``sizes``); None without one, and where its source is not at hand.
     """
     text = "\n".join(line.rstrip("\n") for line in sources.lines(function["file"]))
     its_line = int(function["line"])
@@ -167,28 +181,46 @@ def _first_padding(sources: Sources, function: dict[str, Any]) -> int:
         defined = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
         for made in defined:
             if its_line in {made.lineno, *(decorator.lineno for decorator in made.decorator_list)}:
-                return _padding_in(made, defined, {}) or its_line
-    return its_line
-
-
-def _padding_in(
-    function: ast.FunctionDef, defined: Sequence[ast.FunctionDef], known: dict[str, int | None]
-) -> int | None:
-    """The first such line. ``known``: it by the names of functions that were looked at, 0 where none pads,
-    None while one is looked at.
-    """
-    known[function.name] = None
-    inside = (node for part in function.body for node in ast.walk(part))
-    for call in sorted((node for node in inside if isinstance(node, ast.Call)), key=lambda call: call.lineno):
-        name = ast.unparse(call.func).rpartition(".")[2]
-        if name not in known:
-            for called in defined:
-                if called.name == name and not known.get(name):
-                    known[name] = _padding_in(called, defined, known) or 0
-        line = known.get(name, 0)
-        if line or (line == 0 and PADS.search(name)):
-            return line or call.lineno
+                return _Paddings(defined, sizes).first_in(made) or None
     return None
+
+
+class _Paddings:
+    """In the functions of a file."""
+
+    def __init__(self, defined: Sequence[ast.FunctionDef], sizes: re.Pattern[str]) -> None:
+        self._defined, self._sizes = defined, sizes
+        self._found: dict[ast.FunctionDef, int] = {}  # 0 where none pads, and while it is looked at
+
+    def first_in(self, function: ast.FunctionDef) -> int:
+        """The first line there, or of a function called there; 0 without one."""
+        if function in self._found:
+            return self._found[function]
+        self._found[function] = 0
+        inside = (node for part in function.body for node in ast.walk(part))
+        expressions = (node for node in inside if isinstance(node, (ast.Call, ast.BinOp)))
+        for node in sorted(expressions, key=lambda node: node.lineno):
+            line = self._of_call(node) if isinstance(node, ast.Call) else node.lineno * _is_filled_up(node)
+            if line:
+                self._found[function] = line
+                break
+        return self._found[function]
+
+    def _of_call(self, call: ast.Call) -> int:
+        name = ast.unparse(call.func).rpartition(".")[2]
+        called = [function for function in self._defined if function.name == name]
+        if called:
+            return next(filter(None, map(self.first_in, called)), 0)
+        return call.lineno * bool(PADS.search(name) and self._sizes.search(ast.unparse(call)))
+
+
+def _is_filled_up(operation: ast.BinOp) -> bool:
+    """Whether it is a list like `[PAD] * (length - len(ids))`."""
+    sides = operation.left, operation.right
+    return isinstance(operation.op, ast.Mult) and any(
+        isinstance(one, ast.List) and isinstance(other, ast.BinOp) and isinstance(other.op, ast.Sub)
+        for one, other in (sides, sides[::-1])
+    )
 
 
 def _on_packed_ms(measured: Measured) -> float:
