@@ -27,7 +27,9 @@ def step(used: float, *, others: float = 0.0, cores: int = 2, threads: int = 2, 
         "thread_count": threads,
         "plain_usage": {"cpu_cores_used": used, "machine_busy_share": (used + others) / cores},
         "memory_available_bytes": 8_000_000_000,
-        "loaders": [{"num_workers": 0, "dataset_length": 1000, "batch_size": 20, **loader}],
+        "loaders": [
+            {"num_workers": 0, "collate": "default", "dataset_length": 1000, "batch_size": 20} | loader
+        ],
     }
     return measured_case({**STEP, "facts": facts})
 
@@ -86,6 +88,15 @@ def test_what_is_left_when_samples_are_kept() -> None:
     assert one.metric("cache_memory_share") == pytest.approx(0.25 / 8)
     assert one.metric("item_fetch_ms") == pytest.approx(2.0)
     assert one.metric("fetch_draws_random") is False
+
+
+def test_what_the_script_collates_itself_is_no_loading_of_samples() -> None:
+    # of 40 ms 10 are collating; of the other 30 the 20 samples leave 0.06, and a sample takes 1.5
+    given = {"batch_bytes": 5_000_000, "batch_tensor_count": 2, "collate": "data.together"}
+    one = step(1.0, **given, collating_share=0.25)
+    assert one.metric("left_when_cached") == pytest.approx(0.06 / 30)
+    assert one.metric("item_fetch_ms") == pytest.approx(1.5)
+    assert isinstance(step(1.0, **given).metric("left_when_cached"), Missing)
 
 
 def test_what_workers_take_beyond_loading_on_the_spot() -> None:

@@ -119,6 +119,7 @@ def test_a_loader_with_batches_of_a_class_of_its_own(habits: Recorded) -> None:
     begun = loader.pop("iterator_start_ns")
     assert len(starts) == min(len(begun), 20) and begun == sorted(begun)
     assert all(0 < start < 1000 for start in starts)
+    assert 0 < loader.pop("collating_share") < 1
     assert loader == {
         **place("habits", "loader"),
         "num_workers": 0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset, Subset
 
+from diagnose.run.child.first_fetches import watch_first_fetches
 from diagnose.run.child.loaders import _size
-from diagnose.run.child.randomness import watch_next_fetch
 
 BESIDE = np.random.default_rng(0)  # as scripts keep one in their module
 
@@ -48,7 +49,7 @@ def draws(change: Callable[[Samples], Any], *, wrapped: bool = False) -> bool | 
     dataset = Subset(samples, range(6)) if wrapped else samples
     iterator = iter(DataLoader(dataset, batch_size=2, shuffle=True))  # which draws outside of the fetch
     record: dict[str, Any] = {"draws_random": None}
-    watch_next_fetch(iterator, record)
+    watch_first_fetches(iterator, record)
     assert [len(batch) for batch in iterator] == [2] * (len(dataset) // 2)  # type: ignore[arg-type]
     return record["draws_random"]
 
@@ -76,9 +77,41 @@ def test_a_dataset_that_cannot_be_looked_at_is_not_known() -> None:
     hide(samples)
     iterator = iter(DataLoader(samples, batch_size=2))
     record: dict[str, Any] = {"draws_random": None}
-    watch_next_fetch(iterator, record)
+    watch_first_fetches(iterator, record)
     assert len(list(iterator)) == 4
     assert record["draws_random"] is None
+
+
+def test_what_collating_takes_of_the_second_fetch() -> None:
+    """Three samples of 10 ms, then 30 ms of collating: about a half. The first fetch is slow elsewhere."""
+    fetches: list[int] = []
+
+    def together(samples: list[float]) -> list[float]:
+        fetches.append(len(samples))
+        time.sleep(0.03 if len(fetches) == 2 else 0.0)
+        return samples
+
+    samples = Samples(lambda samples: time.sleep(0.01))
+    iterator = iter(DataLoader(samples, batch_size=3, collate_fn=together))
+    record: dict[str, Any] = {"draws_random": None}
+    watch_first_fetches(iterator, record)
+    assert len(list(iterator)) == 3
+    assert 0.3 < record["collating_share"] < 0.6
+    assert iterator._dataset_fetcher.collate_fn is together
+
+
+def test_an_exception_of_the_collate_function_is_the_scripts() -> None:
+    def together(samples: list[float]) -> list[float]:
+        if samples[0] > 1:
+            raise ValueError("odd lengths")
+        return samples
+
+    iterator = iter(DataLoader(Samples(lambda samples: None), batch_size=2, collate_fn=together))
+    watch_first_fetches(iterator, {"draws_random": None})
+    next(iterator)
+    with pytest.raises(ValueError, match="odd lengths"):
+        next(iterator)
+    assert iterator._dataset_fetcher.collate_fn is together
 
 
 def test_the_tensors_of_a_batch() -> None:

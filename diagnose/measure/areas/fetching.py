@@ -173,12 +173,20 @@ def _sample_reads(measured: Measured) -> list[FactPlace] | Missing:
 
 @fact_selector("item_work", "what loads the samples in the main process: the costliest line of your Dataset")
 def _item_work(measured: Measured) -> list[FactPlace] | Missing:
-    lines = _fetch_lines(measured)
-    if isinstance(lines, Missing) or not lines:
-        where = loop_line(measured)
-    else:
-        where = lines[0].file, lines[0].line, lines[0].function
-    return [FactPlace(*where, measured.fetches_per_step, measured.number("loading_ms"))]
+    found, collated = _fetch_lines(measured), known(feeding_loader(measured)).get("collated") or {}
+    lines = [] if isinstance(found, Missing) else found
+    of_samples = [
+        line
+        for line in lines
+        if (line.file, line.function) != (collated.get("file"), collated.get("function"))
+    ]
+    where = (
+        (of_samples[0].file, of_samples[0].line, of_samples[0].function)
+        if of_samples
+        else loop_line(measured)
+    )
+    ms = measured.number("loading_ms") * measured.needed("sampling_share")
+    return [FactPlace(*where, measured.fetches_per_step, ms)]
 
 
 @fact_selector("loading_work", "what loads batches: lines of your Dataset, the loop for the rest")

@@ -161,15 +161,19 @@ def _fetch_draws_random(measured: Measured) -> Value | Missing:
     return Missing("whether loading draws random numbers was not recorded") if draws is None else bool(draws)
 
 
-@metric("own_collate", "yes/no", "The loader has a `collate_fn` of its own")
-def _own_collate(measured: Measured) -> Value | Missing:
-    collate = known(feeding_loader(measured)).get("collate")
-    return Missing("how batches are collated was not recorded") if collate is None else collate != "default"
+@metric("sampling_share", "share", "Share of a fetch in which samples are loaded, before they are collated")
+def _sampling_share(measured: Measured) -> Value | Missing:
+    """All of it with torch's collating, of which `left_when_cached` knows what it takes."""
+    loader = known(feeding_loader(measured))
+    collate, collating = loader.get("collate"), loader.get("collating_share")
+    if collate == "default":
+        return 1.0
+    return Missing("what collating takes was not recorded") if collating is None else 1 - float(collating)
 
 
 @metric("item_fetch_ms", "ms", "Time to load one sample")
 def _item_fetch_ms(measured: Measured) -> Value | Missing:
-    return measured.needed("fetch_ms") / _samples_per_batch(measured)
+    return measured.needed("fetch_ms") * measured.needed("sampling_share") / _samples_per_batch(measured)
 
 
 @metric("cached_bytes", "bytes", "Memory that all samples take as the loader returns them")
@@ -186,11 +190,14 @@ def _cache_memory_share(measured: Measured) -> Value | Missing:
     return measured.needed("cached_bytes") / float(known(measured.fact("memory_available_bytes")))
 
 
-@metric("left_when_cached", "ratio", "Part of the loading that is left when samples are taken from memory")
+@metric(
+    "left_when_cached", "ratio", "Part of the loading of samples that is left when they are taken from memory"
+)
 def _left_when_cached(measured: Measured) -> Value | Missing:
     _, megabytes = _batch_size(measured)
-    stored_ms = STORED_ITEM_MS * _samples_per_batch(measured) + COPIED_MB_MS * megabytes
-    return min(1.0, stored_ms / measured.needed("fetch_ms"))
+    sampling = measured.needed("sampling_share")
+    stored_ms = STORED_ITEM_MS * _samples_per_batch(measured) + COPIED_MB_MS * megabytes * (sampling == 1)
+    return min(1.0, stored_ms / max(measured.needed("fetch_ms") * sampling, 1e-9))
 
 
 def _samples_per_batch(measured: Measured) -> int:

@@ -19,10 +19,10 @@ from torch.utils.data import BatchSampler, DataLoader, IterableDataset, dataload
 from torch.utils.data._utils import collate
 
 from .feeding import Feeding
+from .first_fetches import watch_first_fetches
 from .guard import guarded
 from .patching import Patches
 from .places import NOWHERE, Place, Places
-from .randomness import watch_next_fetch
 
 _EPOCHS_AT_MOST = 20
 _STARTS_AT_MOST = 1000
@@ -146,6 +146,7 @@ class Loaders:
             "batch_bytes": None,
             "batch_tensor_count": None,
             "draws_random": None,
+            "collating_share": None,
             "iterator_start_ms": [],
             "iterator_start_ns": [],
             "iterator_end_ms": [],
@@ -163,7 +164,7 @@ class Loaders:
             owner: Any = known()
             vars(owner).pop("_next_data", None)
             with contextlib.suppress(Exception):
-                watch_next_fetch(owner, record)
+                watch_first_fetches(owner, record)
             batch = owner._next_data()
             took_ms = (perf_counter_ns() - begin_ns) / 1e6
             with contextlib.suppress(Exception):
