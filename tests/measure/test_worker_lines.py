@@ -69,6 +69,21 @@ def test_the_loop_has_what_no_line_of_the_data_set_explains() -> None:
     ]
 
 
+def test_many_small_lines_are_told_where_the_data_set_makes_a_sample() -> None:
+    """Two lines take a fifth of the fetches each, none of them much."""
+    made = {"file": "/job/data.py", "line": 18, "function": "__getitem__"}
+    facts = {"cpu_core_count": 8, "loaders": [{"num_workers": 2, "dataset_length": 100, "sample_made": made}]}
+    looks = "20 30 numpy/lib/x.py: median\n20 31 numpy/lib/x.py: clip\n60 -1 PIL/Image.py: resize"
+    assert places(measured(looks, facts=facts), "loading_work") == [
+        ("/job/data.py", 18, 0.24),
+        ("/job/train.py", 12, 0.36),
+    ]
+    assert places(measured(looks), "loading_work")[:2] == [
+        ("/job/data.py", 30, 0.12),
+        ("/job/data.py", 31, 0.12),
+    ]
+
+
 def test_what_workers_do_is_told_by_line_or_by_what_libraries_do() -> None:
     told = measured().metric("worker_work")
     assert told == "`/job/data.py:30` (50 %), `PIL: resize` (40 %), `/job/data.py:31` (10 %)"

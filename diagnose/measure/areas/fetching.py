@@ -23,6 +23,7 @@ WORTH_NAMING, MOST_NAMED = 0.1, 4
 NO_LOOKS = Missing("the workers were not looked at while they loaded")
 NO_FRAME = "its own work, or a function in C"  # what a line does that calls no function in Python
 MOST_OF_FETCH = 0.5  # of it: a line that takes less is not the first thing to change
+SOME_OF_FETCH = 0.25  # a line that takes less does not stand for the rest
 CONVERTS_ITEM = r"^<built-in method (tensor|as_tensor) of type object"
 DECODES = (
     r"^PIL/Image(File)?\.py: (convert|load|draft|thumbnail)$|^<built-in \w+ "
@@ -171,31 +172,65 @@ def _sample_reads(measured: Measured) -> list[FactPlace] | Missing:
     return [line.place(_step_without_ms(measured, share) / share) for line in lines]
 
 
+def _of_samples(measured: Measured, lines: list[LineTime]) -> list[LineTime]:
+    """Those outside of the script's own function that collates."""
+    loader = feeding_loader(measured)
+    collated = {} if isinstance(loader, Missing) else loader.get("collated") or {}
+    function = collated.get("file"), collated.get("function")
+    return [line for line in lines if (line.file, line.function) != function]
+
+
 @fact_selector("item_work", "what loads the samples in the main process: the costliest line of your Dataset")
 def _item_work(measured: Measured) -> list[FactPlace] | Missing:
-    found, collated = _fetch_lines(measured), known(feeding_loader(measured)).get("collated") or {}
-    lines = [] if isinstance(found, Missing) else found
-    of_samples = [
-        line
-        for line in lines
-        if (line.file, line.function) != (collated.get("file"), collated.get("function"))
-    ]
-    where = (
-        (of_samples[0].file, of_samples[0].line, of_samples[0].function)
-        if of_samples
-        else loop_line(measured)
-    )
+    found = _fetch_lines(measured)
+    lines = _of_samples(measured, [] if isinstance(found, Missing) else found)
+    where = _where_a_sample_is_made(measured) if lines and lines[0].share < SOME_OF_FETCH else None
+    if where is None:
+        where = (lines[0].file, lines[0].line, lines[0].function) if lines else loop_line(measured)
     ms = measured.number("loading_ms") * measured.needed("sampling_share")
     return [FactPlace(*where, measured.fetches_per_step, ms)]
 
 
-@fact_selector("loading_work", "what loads batches: lines of your Dataset, the loop for the rest")
+@fact_selector(
+    "loading_work",
+    "what loads batches: lines of your Dataset, or where it makes a sample if none takes much; "
+    "the loop for the rest",
+)
 def _loading_work(measured: Measured) -> list[FactPlace] | Missing:
     found, whole_ms = _fetch_lines(measured), measured.number("input_wait_ms")
     lines = [] if isinstance(found, Missing) else found
     rest = max(0.0, 1 - _fetch_share(lines))
     loop = FactPlace(*loop_line(measured), measured.fetches_per_step, rest * whole_ms)
-    return [*(line.place(whole_ms) for line in lines), loop]
+    no_line_stands_out = (
+        max((line.share for line in lines), default=1.0) < SOME_OF_FETCH
+        and _fetch_share(_slow_item(measured)) < MOST_OF_FETCH
+    )
+    sample = _where_a_sample_is_made(measured)
+    if not no_line_stands_out or sample is None:
+        return [*(line.place(whole_ms) for line in lines), loop]
+    of_samples = _of_samples(measured, lines)
+    others = [line.place(whole_ms) for line in lines if line not in of_samples]
+    samples_ms = _fetch_share(of_samples) * whole_ms
+    return [FactPlace(*sample, measured.fetches_per_step, samples_ms), *others, loop]
+
+
+def _where_a_sample_is_made(measured: Measured) -> tuple[str, int, str] | None:
+    """The line of the user's Dataset under which most time goes in making one; where it begins to if no
+    calls of it were recorded.
+    """
+    loader, view = feeding_loader(measured), measured.detail
+    made = None if isinstance(loader, Missing) else loader.get("sample_made")
+    if not made:
+        return None
+    line = int(made["line"])
+    if view is not None and len(view.calls):
+        its_own = (view.calls["file"] == made["file"]) & (view.calls["function"] == made["function"])
+        calls = view.calls[
+            np.asarray(its_own) & view.calls_in_steps & started_in(view.calls, loader_time(view))
+        ]
+        took = calls.groupby("line")["dur_ns"].sum()
+        line = int(took.idxmax()) if len(took) else line
+    return made["file"], line, made["function"]
 
 
 @fact_selector("worker_loading", "loading in workers, on cores which the computing needs")
