@@ -1,0 +1,1 @@
+STATE_W, STATE_H = 96, 96
