@@ -34,7 +34,7 @@ STORED_ITEM_OP, STACKING_OP = r"^aten::select$", r"^aten::(stack|cat)$"
 
 
 @once
-def _fetch_lines(measured: Measured) -> list[LineTime] | Missing:
+def fetch_lines(measured: Measured) -> list[LineTime] | Missing:
     """The script's lines by their share of the fetch, in workers where there are any."""
     if measured.number("loader_worker_count") > 0:
         return lines_of_workers(measured)
@@ -109,7 +109,7 @@ def _slow_item(measured: Measured) -> list[LineTime]:
 
     Raises Unknown where the calls were not recorded.
     """
-    lines = known(_fetch_lines(measured))
+    lines = known(fetch_lines(measured))
     if lines and lines[0].share >= MOST_OF_FETCH:
         return lines[:1]
     by_function: dict[tuple[str, str], list[LineTime]] = defaultdict(list)
@@ -167,7 +167,7 @@ def _slow_item_reads_files(measured: Measured) -> Value | Missing:
 
 @fact_selector("sample_reads", "lines of your Dataset that read or decode files")
 def _sample_reads(measured: Measured) -> list[FactPlace] | Missing:
-    lines = [line for line in known(_fetch_lines(measured)) if _reads_file(line) and line.share > 0]
+    lines = [line for line in known(fetch_lines(measured)) if _reads_file(line) and line.share > 0]
     share = _fetch_share(lines)
     return [line.place(_step_without_ms(measured, share) / share) for line in lines]
 
@@ -182,7 +182,7 @@ def _of_samples(measured: Measured, lines: list[LineTime]) -> list[LineTime]:
 
 @fact_selector("item_work", "what loads the samples in the main process: the costliest line of your Dataset")
 def _item_work(measured: Measured) -> list[FactPlace] | Missing:
-    found = _fetch_lines(measured)
+    found = fetch_lines(measured)
     lines = _of_samples(measured, [] if isinstance(found, Missing) else found)
     where = _where_a_sample_is_made(measured) if lines and lines[0].share < SOME_OF_FETCH else None
     if where is None:
@@ -197,7 +197,7 @@ def _item_work(measured: Measured) -> list[FactPlace] | Missing:
     "the loop for the rest",
 )
 def _loading_work(measured: Measured) -> list[FactPlace] | Missing:
-    found, whole_ms = _fetch_lines(measured), measured.number("input_wait_ms")
+    found, whole_ms = fetch_lines(measured), measured.number("input_wait_ms")
     lines = [] if isinstance(found, Missing) else found
     rest = max(0.0, 1 - _fetch_share(lines))
     loop = FactPlace(*loop_line(measured), measured.fetches_per_step, rest * whole_ms)
@@ -253,7 +253,7 @@ def _item_conversions(measured: Measured) -> list[FactPlace] | Missing:
 
 @metric("item_conversions_part", "share", "Share of your code's loading time spent in these calls")
 def _item_conversions_part(measured: Measured) -> Value | Missing:
-    converting, lines = known(_converting_lines(measured)), known(_fetch_lines(measured))
+    converting, lines = known(_converting_lines(measured)), known(fetch_lines(measured))
     whole = sum(line.share for line in lines)
     return sum(one.share for one in converting) / whole if whole else 0.0
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from diagnose.measure.areas.fetching import fetch_lines
 from diagnose.measure.areas.input import feeding_loader
 from diagnose.measure.areas.operators import both_ways
+from diagnose.measure.areas.padding_lines import where_padded
 from diagnose.measure.areas.small_ops import SMALL_NS, dispatch_time
 from diagnose.measure.areas.user_code import PLACE, places_of
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
@@ -34,8 +32,6 @@ DIFFER = 0.03  # of the longer batches of some steps: the numbers of operators a
 PACKS = r"^aten::_pack_padded_sequence$"
 PADS_AGAIN = r"^aten::_pad_packed_sequence$"
 SKIPS_PADDING = r"^aten::(_nested_tensor_from_mask|_nested_view_from_\w+)$|varlen"
-PADS = re.compile(r"^(new_)?(full|zeros|ones|empty)$|pad", re.IGNORECASE)  # functions, of any library
-TO_A_LENGTH = re.compile(r"max|pad|len", re.IGNORECASE)  # what they are given where a sample is padded
 ON_GPU = Missing("what a shorter sequence saves on a GPU is not known from the host")
 
 
@@ -155,72 +151,17 @@ def _padding(
     caller = padded.get("caller") or padded
     place = caller if isinstance(loader, Missing) or not loader.get("file") else loader
     if made_by_it and place is loader:
-        place = _where_padded(Sources(measured.recording), loader)
+        place = _where_padded(measured, loader)
     padded_ms = max(0.0, _model_ms(measured) - _on_packed_ms(measured))
     return [FactPlace(place["file"], place["line"], place["function"], 1.0, padded_ms * share)]
 
 
-def _where_padded(sources: Sources, loader: dict[str, Any]) -> dict[str, Any]:
-    """The line of the user's collate function, or of their Dataset's sample, that makes tensors of one size;
-    else the function that collates, else the loader.
-    """
-    collated, sample = loader.get("collated"), loader.get("sample_made")
-    for function, sizes in ((collated, re.compile("")), (sample, TO_A_LENGTH)):
-        if function and (line := _first_padding(sources, function, sizes)):
-            return {**function, "line": line}
-    return collated or loader
-
-
-def _first_padding(sources: Sources, function: dict[str, Any], sizes: re.Pattern[str]) -> int | None:
-    """The first line in the function, or in those of the same file that it calls, that makes tensors of one
-    size (what it is given matches ``sizes``); None without one, and where its source is not at hand.
-    """
-    text = "\n".join(line.rstrip("\n") for line in sources.lines(function["file"]))
-    its_line = int(function["line"])
-    with suppress(SyntaxError, ValueError, RecursionError):
-        defined = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
-        for made in defined:
-            if its_line in {made.lineno, *(decorator.lineno for decorator in made.decorator_list)}:
-                return _Paddings(defined, sizes).first_in(made) or None
-    return None
-
-
-class _Paddings:
-    """In the functions of a file."""
-
-    def __init__(self, defined: Sequence[ast.FunctionDef], sizes: re.Pattern[str]) -> None:
-        self._defined, self._sizes = defined, sizes
-        self._found: dict[ast.FunctionDef, int] = {}  # 0 where none pads, and while it is looked at
-
-    def first_in(self, function: ast.FunctionDef) -> int:
-        """The first line there, or of a function called there; 0 without one."""
-        if function in self._found:
-            return self._found[function]
-        self._found[function] = 0
-        inside = (node for part in function.body for node in ast.walk(part))
-        expressions = (node for node in inside if isinstance(node, (ast.Call, ast.BinOp)))
-        for node in sorted(expressions, key=lambda node: node.lineno):
-            line = self._of_call(node) if isinstance(node, ast.Call) else node.lineno * _is_filled_up(node)
-            if line:
-                self._found[function] = line
-                break
-        return self._found[function]
-
-    def _of_call(self, call: ast.Call) -> int:
-        name = ast.unparse(call.func).rpartition(".")[2]
-        called = [function for function in self._defined if function.name == name]
-        if called:
-            return next(filter(None, map(self.first_in, called)), 0)
-        return call.lineno * bool(PADS.search(name) and self._sizes.search(ast.unparse(call)))
-
-
-def _is_filled_up(operation: ast.BinOp) -> bool:
-    """Whether it is a list like `[PAD] * (length - len(ids))`."""
-    sides = operation.left, operation.right
-    return isinstance(operation.op, ast.Mult) and any(
-        isinstance(one, ast.List) and isinstance(other, ast.BinOp) and isinstance(other.op, ast.Sub)
-        for one, other in (sides, sides[::-1])
-    )
+def _where_padded(measured: Measured, loader: dict[str, Any]) -> dict[str, Any]:
+    """The line that pads; else the user's function that collates, else the loader."""
+    lines = fetch_lines(measured)
+    ran = set() if isinstance(lines, Missing) else {(line.file, line.function) for line in lines}
+    found = where_padded(Sources(measured.recording), loader, ran)
+    return found._asdict() if found else loader.get("collated") or loader
 
 
 def _on_packed_ms(measured: Measured) -> float:
