@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from diagnose.judge.timelines import measured_case
+from diagnose.measure.measured import FACT_SELECTORS
 from diagnose.measure.metrics import Measured
+from diagnose.measure.missing import Missing
 
 
 def gan(shared: str, again: str = '{"Sequence number": 7, "Fwd thread id": 1}') -> Measured:
@@ -50,3 +52,23 @@ def test_the_numbers_of_another_threads_forwards_are_not_the_training_threads() 
 
 def test_a_detached_graph_runs_once() -> None:
     assert gan("").metric("repeated_backward_ms") == 0
+
+
+def test_cleared_gradients_are_told_where_the_models_own_method_was_called() -> None:
+    # the forward at line 20 is a method's of the model itself, which line 41 calls
+    caller = {"file": "/job/search.py", "line": 41, "function": "step"}
+    told = {"file": "/job/train.py", "line": 20, "function": "loss", "wasted_count": 2, "useful_count": 0}
+    timeline = """
+    main  0    1000  step  ProfilerStep#1
+    main  50   100   mark  forward@20
+    main  60   80    op    aten::mm  {"Sequence number": 5}
+    main  540  250   op    MmBackward0  {"Sequence number": 5, "Fwd thread id": 1}
+    """
+    for more, expected in (({"caller": caller}, ("/job/search.py", 41)), ({}, ("/job/train.py", 20))):
+        facts = {"cleared_gradients": [told | more]}
+        found = FACT_SELECTORS["cleared_backward"].places(
+            measured_case({"timeline": timeline, "facts": facts})
+        )
+        assert not isinstance(found, Missing)
+        assert [(place.file, place.line) for place in found] == [expected]
+        assert found[0].ms_per_step == pytest.approx(0.25)

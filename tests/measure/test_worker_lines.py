@@ -84,6 +84,16 @@ def test_many_small_lines_are_told_where_the_data_set_makes_a_sample() -> None:
     ]
 
 
+def test_workers_that_take_cores_are_told_by_all_their_lines() -> None:
+    """The cores that they take are 0.5 of the step of 1 ms; the lines known are 60 of 100 looks."""
+    one = measured()
+    one._values["cores_taken_share"] = 0.5
+    assert places(one, "worker_loading") == [
+        ("/job/data.py", 30, 0.5 * 50 / 60),
+        ("/job/data.py", 31, 0.5 * 10 / 60),
+    ]
+
+
 def test_what_workers_do_is_told_by_line_or_by_what_libraries_do() -> None:
     told = measured().metric("worker_work")
     assert told == "`/job/data.py:30` (50 %), `PIL: resize` (40 %), `/job/data.py:31` (10 %)"

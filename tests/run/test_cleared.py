@@ -75,6 +75,28 @@ def test_a_generator_that_is_not_detached_goes_backward_for_nothing() -> None:
     assert job.told(through=True) == {"job.call(job.d, image).mean().backward()": (3, 0)}
 
 
+class Scored(nn.Linear):
+    """Whose loss is a method of its own, as where the architecture is searched for."""
+
+    def loss(self, job: Job, x: torch.Tensor) -> torch.Tensor:
+        return job.call(self, x).mean()
+
+
+def test_the_caller_of_a_models_own_method_is_told_beside_the_call() -> None:
+    job = Job()
+    job.d = Scored(4, 1)
+    job.optimizers[id(job.d)] = torch.optim.SGD(job.d.parameters(), 0.1)
+
+    def one_round() -> None:
+        loss = job.d.loss(job, torch.randn(3, 4))  # type: ignore[operator]
+        loss.backward()
+        job.clear(job.d)
+
+    assert rounds(job, one_round) == {"return job.call(self, x).mean()": (4, 0)}
+    (told,) = job.uses.cleared.facts()
+    assert "loss = job.d.loss" in LINES[told["caller"]["line"] - 1]
+
+
 @pytest.mark.parametrize(
     "how", ["detached", "accumulated", "cleared after the step", "cleared by the module"]
 )

@@ -295,6 +295,80 @@ def test_what_is_read_somehow_is_not_dropped(how: str, capsys: pytest.CaptureFix
     assert unread_of(step, step, "dropped") == {}
 
 
+def test_what_is_computed_without_gradients_and_dropped() -> None:
+    """As the reconstruction of a frozen model of which only the code is used."""
+
+    def step() -> None:
+        with torch.no_grad():
+            code = X.exp()
+            picture = HEAD(code).tanh_()
+            picture = picture.sigmoid()
+        (HEAD.weight.sum() * code.mean()).backward()
+
+    assert unread_of(step, step, "dropped") == {
+        "picture = HEAD(code).tanh_()": 1,
+        "picture = picture.sigmoid()": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    "how", ["target", "kept", "printed", "numpy", "saved", "into a weight", "no backward"]
+)
+def test_what_is_read_somehow_without_gradients_is_not_dropped(
+    how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept: list[torch.Tensor] = []
+    average = HEAD.weight.detach().clone()
+
+    def step() -> None:
+        with torch.no_grad():
+            picture = HEAD(X.exp()).sigmoid()
+            if how == "kept":
+                kept.append(picture)
+            elif how == "printed":
+                print(picture)
+            elif how == "numpy":
+                picture.numpy()
+            elif how == "saved":
+                torch.save(picture, tmp_path / "picture.pt")
+            elif how == "into a weight":
+                average.data.mul_(picture.mean())
+        if how != "no backward":
+            (HEAD.weight.sum() * (picture.mean() if how == "target" else 1)).backward()
+
+    assert unread_of(step, step, "dropped") == {}
+
+
+def test_what_still_lives_is_not_dropped_with_what_is_made_of_it() -> None:
+    kept: list[torch.Tensor] = []
+
+    def step() -> None:
+        with torch.no_grad():
+            code = X.exp()
+            kept.append(code)
+            picture = HEAD(code)
+            picture = picture.sigmoid()
+        HEAD.weight.sum().backward()
+
+    assert unread_of(step, step, "dropped") == {"picture = HEAD(code)": 1, "picture = picture.sigmoid()": 1}
+
+
+def doubled(given: torch.Tensor) -> torch.Tensor:
+    return given * 2
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
+def test_a_scripted_function_may_read_what_has_no_gradients() -> None:
+    scripted = torch.jit.script(doubled)
+
+    def step() -> None:
+        with torch.no_grad():
+            scripted(HEAD(X).sigmoid())
+        HEAD.weight.sum().backward()
+
+    assert unread_of(step, step, "dropped") == {}
+
+
 def test_of_several_results_one_is_enough() -> None:
     rnn = nn.GRU(16, 4, batch_first=True)
 

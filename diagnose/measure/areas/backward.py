@@ -131,7 +131,8 @@ def _cleared(measured: Measured, *, through: bool, nodes: str = "") -> list[Fact
         rows = forwards[((places["file"] == line["file"]) & (places["line"] == line["line"])).to_numpy()]
         wasted = line["wasted_count"] / (line["wasted_count"] + line["useful_count"])
         ms = measured.timeline_ms(_backward_of(view, view.host_intervals(rows), nodes)) * wasted
-        place = (line["file"], line["line"], line["function"])
+        told_at = line.get("caller") or line
+        place = (told_at["file"], told_at["line"], told_at["function"])
         found.append(FactPlace(*place, wasted * len(rows) / view.step_count, ms))
     return found
 

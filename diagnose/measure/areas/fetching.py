@@ -238,8 +238,7 @@ def _worker_loading(measured: Measured) -> list[FactPlace] | Missing:
     ms = measured.needed("cores_taken_share") * measured.needed("step_ms")
     lines = lines_of_workers(measured)
     if not isinstance(lines, Missing) and lines:
-        slowest = _slow_item(measured)
-        return [line.place(ms / _fetch_share(slowest)) for line in slowest]
+        return [line.place(ms / _fetch_share(lines)) for line in lines]
     loader = known(feeding_loader(measured))
     made = loader.get("sample_made") or loader
     place = made.get("file") or "", int(made.get("line") or -1), made.get("function") or ""

@@ -22,7 +22,10 @@ _PROBES = 3  # parameters of a model whose gradients are looked at
 
 
 class _Call(NamedTuple):
+    """``caller``: of the method of the model itself that calls it, else the same line."""
+
     place: Place
+    caller: Place
     through: bool
 
 
@@ -40,12 +43,12 @@ class Cleared:
         self._wasted: Counter[_Call] = Counter()
         self._useful: Counter[_Call] = Counter()
 
-    def went_backward(self, model: nn.Module, place: Place, *, through: bool) -> None:
+    def went_backward(self, model: nn.Module, place: Place, caller: Place, *, through: bool) -> None:
         """A backward ran through a call of the model. ``through``: that was given what is trained itself."""
         self._models[id(model)] = weakref.ref(model)
         if id(model) not in self._before:
             self._before[id(model)] = _gradients(model)
-        self._waiting.setdefault(id(model), []).append(_Call(place, through))
+        self._waiting.setdefault(id(model), []).append(_Call(place, caller, through))
 
     @guarded("watching whose gradients are used")
     def steps(self, optimizer: Any) -> None:
@@ -66,6 +69,7 @@ class Cleared:
         return [
             {
                 **call.place._asdict(),
+                "caller": call.caller._asdict(),
                 "through": call.through,
                 "wasted_count": count,
                 "useful_count": self._useful[call],

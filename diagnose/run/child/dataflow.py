@@ -18,6 +18,7 @@ normal distributions all of whose covariances are 0 (`diagonal`).
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
@@ -37,7 +38,7 @@ from .penalties import Made
 from .places import Place, Places
 from .products import Products
 from .rounds_trial import left_of_rounds
-from .sample_work import Origin, SampleWork, tell_of_batches
+from .sample_work import Origin, SampleWork, tell_of_batches, told_at
 from .seen_step import ROUNDS_AT_LEAST, Cells, Group, SeenStep
 from .tensors import tensors_in
 from .unread import Reads
@@ -73,6 +74,7 @@ class Dataflow(TorchFunctionMode):
         self._first_calls: int | None = None  # how many calls the first step made; None while it goes on
         self._reads = Reads()
         self._made: list[tuple[Place, int, int]] = []  # of each call its line, ns, and ns if it is trained
+        self._ways: list[tuple[Place, ...]] = []  # to it, innermost first
 
     def begin(self) -> bool:
         """Whether the next step is looked at: no compiled one, for which a mode makes another program, and
@@ -132,7 +134,7 @@ class Dataflow(TorchFunctionMode):
         self._written: set[int] = set()  # values (by number) that were written to
         self._samples = SampleWork()
         self._first_calls = None
-        self._reads, self._made = Reads(), []
+        self._reads, self._made, self._ways = Reads(), [], []
         self._activations = Activations()
 
     def __torch_function__(
@@ -187,6 +189,7 @@ class Dataflow(TorchFunctionMode):
                 self._add_cell(call, site)
             bits |= self._bit(call, call.bits, site, tuple(results[0].shape), ns)
             self._made.append((site.place, ns, ns if results[0].requires_grad else 0))
+            self._ways.append(tuple(frame.place for frame in site.frames))
         elif call.name == "__setitem__" and call.given:
             bits |= self._add_write(call, ns)
         self._written |= call.written
@@ -303,13 +306,28 @@ class Dataflow(TorchFunctionMode):
 
     def _unread(self) -> dict[str, dict[Place, Sum]]:
         """Of calls of the first step, by line: as much of a call's time as of its result is not read."""
-        found: dict[str, dict[Place, Sum]] = {"unread": {}, "replaced": {}, "dropped": {}}
+        found: dict[str, dict[Place, Sum]] = {"unread": {}, "replaced": {}}
+        dropped: set[int] = set()
         for index, share, how in self._reads.unread():
             place, ns, trained_ns = self._made[index]
-            if index < (self._first_calls or 0):
-                trained = 0.0 if how == "dropped" else share * trained_ns  # no backward comes there
-                found[how].setdefault(place, Sum()).add(round(ns * share), round(trained))
-        return found
+            if index >= (self._first_calls or 0):
+                continue
+            if how == "dropped":
+                dropped.add(index)
+            else:
+                found[how].setdefault(place, Sum()).add(round(ns * share), round(share * trained_ns))
+        return {**found, "dropped": self._at_lines_that_lead_to(dropped)}
+
+    def _at_lines_that_lead_to(self, calls: set[int]) -> dict[Place, Sum]:
+        """Such calls of the first step, which no backward comes to, by the lines that lead to no others."""
+        ns_of: Counter[tuple[Place, ...]] = Counter()
+        others: set[Place] = set()
+        for index, way in enumerate(self._ways[: self._first_calls]):
+            if index in calls:
+                ns_of[way] += self._made[index][1]
+            else:
+                others.update(way)
+        return told_at(ns_of, others)
 
     def _told(self) -> dict[str, Any]:
         unread = self._unread() if self._steps and self._looks else None

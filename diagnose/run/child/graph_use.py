@@ -17,7 +17,7 @@ from torch import nn
 from .cleared import Cleared
 from .guard import guarded
 from .inspection import compiler_in_use
-from .places import Place, Places
+from .places import Place, Places, outside_methods
 from .tensors import tensors_near
 
 _WATCHED_AT_MOST = 512  # forwards; a script may call its layers one by one
@@ -44,7 +44,8 @@ class GraphUse:
         if self._left <= 0 or not torch.is_grad_enabled() or compiler_in_use():
             return None
         self._left -= 1
-        return _Watch(self, module, self._places.nearest(frame))
+        caller = outside_methods(frame, module, self._places)
+        return _Watch(self, module, self._places.nearest(frame), caller)
 
     def thrown_away(self) -> bool:
         """Whether several graphs were built, none was used, and none but the last two are kept: the one
@@ -66,10 +67,10 @@ class GraphUse:
         ]
 
     @guarded("watching what is built for autograd")
-    def built(self, model: nn.Module, place: Place, given: Any, output: Any) -> None:
+    def built(self, model: nn.Module, place: Place, caller: Place, given: Any, output: Any) -> None:
         # what is given may be trained through the model: then its backward is needed, whoever clears what
         through = any(tensor.requires_grad for tensor in tensors_near(given))
-        graph = _Graph(self, place, weakref.ref(model), through)
+        graph = _Graph(self, place, caller, weakref.ref(model), through)
         nodes = [
             tensor.grad_fn
             for tensor, _ in zip(tensors_near((output,)), range(_OUTPUTS_AT_MOST), strict=False)
@@ -82,10 +83,10 @@ class GraphUse:
             self._graphs.append(weakref.ref(graph))
 
     @guarded("watching what a backward runs through")
-    def used(self, place: Place, model: nn.Module | None, *, through: bool) -> None:
+    def used(self, place: Place, caller: Place, model: nn.Module | None, *, through: bool) -> None:
         self._used[place] += 1
         if model is not None:
-            self.cleared.went_backward(model, place, through=through)
+            self.cleared.went_backward(model, place, caller, through=through)
 
     def _kept(self) -> Counter[Place]:
         self._graphs = [
@@ -97,8 +98,11 @@ class GraphUse:
 class _Graph:
     """Lives as long as the hooks on the nodes of its forward's outputs do."""
 
-    def __init__(self, uses: GraphUse, place: Place, model: weakref.ref[nn.Module], through: bool) -> None:
-        self.place, self._uses, self._model, self._through = place, uses, model, through
+    def __init__(
+        self, uses: GraphUse, place: Place, caller: Place, model: weakref.ref[nn.Module], through: bool
+    ) -> None:
+        self.place, self._caller, self._uses = place, caller, uses
+        self._model, self._through = model, through
         self.is_used = False
 
     @guarded("watching what a backward runs through")
@@ -106,14 +110,14 @@ class _Graph:
         """A backward runs through the graph."""
         if not self.is_used:
             self.is_used = True
-            self._uses.used(self.place, self._model(), through=self._through)
+            self._uses.used(self.place, self._caller, self._model(), through=self._through)
 
 
 class _Watch:
     """The module has a hook for this one call."""
 
-    def __init__(self, uses: GraphUse, module: nn.Module, place: Place) -> None:
-        self._uses, self._module, self._place = uses, module, place
+    def __init__(self, uses: GraphUse, module: nn.Module, place: Place, caller: Place) -> None:
+        self._uses, self._module, self._place, self._caller = uses, module, place, caller
 
     @guarded("watching what a model is given")
     def __enter__(self) -> None:
@@ -127,4 +131,4 @@ class _Watch:
 
     @guarded("watching what a model is given")
     def _called(self, module: nn.Module, args: Any, kwargs: dict[str, Any], output: Any) -> None:
-        self._uses.built(module, self._place, (*args, *kwargs.values()), output)
+        self._uses.built(module, self._place, self._caller, (*args, *kwargs.values()), output)

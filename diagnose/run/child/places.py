@@ -130,6 +130,21 @@ def _library_function(frame: FrameType) -> str:
     return "" if _NO_LIBRARY.match(module + ".") else f"{module}:{frame.f_code.co_name}"
 
 
+def outside_methods(frame: FrameType | None, owner: object, places: Places) -> Place:
+    """The innermost line of the user's own that is in no method of the owner's class: of a method that calls
+    the object itself, what calls it.
+    """
+    while frame is not None:
+        name, code = frame.f_code.co_name, frame.f_code
+        methods = (vars(kind).get(name) for kind in type(owner).__mro__)
+        if places.user_file(code.co_filename) and not any(
+            getattr(method, "__code__", None) is code for method in methods
+        ):
+            return places.nearest(frame)
+        frame = frame.f_back
+    return NOWHERE
+
+
 def _with_separator(folders: set[str]) -> tuple[str, ...]:
     return tuple(sorted((folder.rstrip(os.sep) + os.sep for folder in folders), key=len, reverse=True))
 

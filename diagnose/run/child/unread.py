@@ -5,7 +5,8 @@ Each value knows what it is given to. A call that picks reads as much as it give
 number where it is reads as much as is read of its own result; a loss reads the rows (positions, each with
 its scores) that it does not ignore; any other reads all, but for one whose own result nobody reads. A result
 with gradients that no call was seen to read is dropped if no backward came to it either: what is not seen (a
-function of the script's own for autograd, a compiled one) leaves a node in the graph all the same.
+function of the script's own for autograd, a compiled one) leaves a node in the graph all the same. One
+without gradients is, if nothing is loaded that reads tensors unseen. What still lives is not dropped.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+
+from .unseen_readers import may_read_unseen
 
 # A shape or a kind: no number is read.
 _METADATA = {
@@ -130,6 +133,8 @@ class Reads:
         self._living: dict[int, list[weakref.ref[Tensor]]] = {}  # of those that may be statistics
         self._kept: set[int] = set()  # statistics that outlived their step unread
         self._graphs: dict[int, list[_InGraph]] = {}  # of results with gradients
+        self._plain: dict[int, list[weakref.ref[Tensor]]] = {}  # results without
+        self._all_is_seen = False  # that reads tensors
         self._reached: set[int] = set()  # nodes that a backward came to
         self._lost = False  # a backward, which may have come to any
         self._with_backward: set[int] = set()  # results of steps with one
@@ -181,6 +186,8 @@ class Reads:
             if tensor.grad_fn is not None:
                 in_graph = _InGraph(weakref.ref(tensor), tensor.grad_fn._sequence_nr())
                 self._graphs.setdefault(number, []).append(in_graph)
+            elif not in_place and not tensor.requires_grad and name != "grad":  # which goes backward
+                self._plain.setdefault(number, []).append(weakref.ref(tensor))
             if tensor.numel() <= _STATISTIC_AT_MOST:
                 self._living.setdefault(number, []).append(weakref.ref(tensor))
         if name and made:
@@ -201,7 +208,7 @@ class Reads:
     def step(self, *, with_backward: bool) -> None:
         """A step has ended. Without a backward, what needs gradients may be for one that is not seen."""
         if with_backward:
-            self._with_backward |= self._graphs.keys()
+            self._with_backward |= self._graphs.keys() | self._plain.keys()
         for number, tensors in self._living.items():
             living = [tensor for known in tensors if (tensor := known()) is not None]
             is_told = with_backward or not any(tensor.requires_grad for tensor in living)
@@ -212,6 +219,7 @@ class Reads:
         """Calls whose result is read to a half at most, or counts in a loss to three quarters. What no call
         reads may be for later, unless it is a statistic that was kept, and is gone, or was dropped.
         """
+        self._all_is_seen = not may_read_unseen()
         read = self._all_read(self._is_replaced)
         or_dropped = self._all_read(lambda number: self._is_replaced(number) or self._is_dropped(number))
         for index, name, made, by_row, rows in self._calls:
@@ -230,10 +238,15 @@ class Reads:
         return number in self._kept and not any(known() is not None for known in self._living[number])
 
     def _is_dropped(self, number: int) -> bool:
-        is_known = number in self._with_backward and not self._lost
-        return is_known and not any(
-            one.tensor() is not None or one.node in self._reached for one in self._graphs[number]
-        )
+        if number not in self._with_backward or self._lost or self._lives(number):
+            return False
+        graphs = self._graphs.get(number, [])
+        return not any(one.node in self._reached for one in graphs) and (bool(graphs) or self._all_is_seen)
+
+    def _lives(self, number: int) -> bool:
+        """Whether it may still be read."""
+        known = [one.tensor for one in self._graphs.get(number, [])] + self._plain.get(number, [])
+        return any(reference() is not None for reference in known)
 
     def _all_read(self, is_unread: Callable[[int], bool]) -> dict[int, _Part]:
         """Of each value. ``is_unread``: whether nothing reads one that no call was seen to be given."""
@@ -247,7 +260,8 @@ class Reads:
         if uses is None:
             return _NOTHING if is_unread(number) else _ALL
         parts = [self._part(use, number, read) for use in uses]
-        return _Part(*(min(1.0, sum(values)) for values in zip(*parts, strict=True)))
+        part = _Part(*(min(1.0, sum(values)) for values in zip(*parts, strict=True)))
+        return _ALL if part == _NOTHING and self._lives(number) else part
 
     def _part(self, use: _Use, number: int, read: dict[int, _Part]) -> _Part:
         results = [read.get(result, _ALL) for result in use.made]

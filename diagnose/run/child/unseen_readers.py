@@ -1,0 +1,40 @@
+"""Whether something is loaded that may read tensors without a mode of torch's being told: scripted functions
+and extensions in C++.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from importlib.machinery import ExtensionFileLoader
+from typing import Any
+
+import torch
+
+# extensions of these read tensors as arrays, which is told
+_ARRAYS = ("torch", "numpy", "scipy", "pandas", "sklearn", "PIL", "matplotlib", "pyarrow", "cv2", "msgspec")
+_LINKED = (b"libtorch", b"libc10")
+_BYTES_AT_MOST = 1 << 26
+
+
+def may_read_unseen() -> bool:
+    """About 50 ms for a million objects."""
+    scripted = (torch.jit.ScriptFunction, torch.jit.ScriptModule)
+    return any(map(_is_of_torch, list(sys.modules.values()))) or any(
+        issubclass(type(one), scripted) for one in gc.get_objects()
+    )
+
+
+def _is_of_torch(module: Any) -> bool:
+    """An extension that is linked to torch; also one that cannot be looked at."""
+    spec = getattr(module, "__spec__", None)
+    if not isinstance(getattr(spec, "loader", None), ExtensionFileLoader) or spec is None:
+        return False
+    if spec.name.partition(".")[0] in (*_ARRAYS, *sys.stdlib_module_names):
+        return False
+    try:
+        with open(spec.origin or "", "rb") as file:
+            content = file.read(_BYTES_AT_MOST)
+    except OSError:
+        return True
+    return any(name in content for name in _LINKED)
