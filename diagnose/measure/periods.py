@@ -41,11 +41,13 @@ def regularly_long(lengths_ns: np.ndarray) -> np.ndarray:
 def _period(is_long: np.ndarray) -> int:
     if not FEWEST_PERIODS <= is_long.sum() < len(is_long):
         return 1
-    for period in range(2, len(is_long) // FEWEST_PERIODS + 1):
-        places = [is_long[place::period] for place in range(period)]
-        usual = [2 * int(place.sum()) > len(place) for place in places]
-        as_usual = sum(int((place == long).sum()) for place, long in zip(places, usual, strict=True))
-        if any(usual) and not all(usual) and as_usual >= AS_USUAL * len(is_long):
+    count, long = len(is_long), np.flatnonzero(is_long)
+    for period in range(2, count // FEWEST_PERIODS + 1):
+        long_here = np.bincount(long % period, minlength=period)  # of the steps at each place
+        here = count // period + (np.arange(period) < count % period)
+        usual = 2 * long_here > here
+        as_usual = int(np.maximum(long_here, here - long_here).sum())
+        if usual.any() and not usual.all() and as_usual >= AS_USUAL * count:
             return period
     return 1
 
