@@ -107,7 +107,10 @@ def busy_step(name: str, **args: Any) -> list[Json]:
 
 @pytest.mark.parametrize(
     "name",
-    [*(text for text in TEXTS if "\ud800" not in text), "A" * 2**20],
+    [
+        pytest.param(text, marks=[pytest.mark.long] if number % 2 else [])
+        for number, text in enumerate([*(text for text in TEXTS if "\ud800" not in text), "A" * 2**20])
+    ],
     ids=lambda name: ascii(name)[:20],
 )
 def test_hostile_names_reach_no_report_unescaped(name: str, tmp_path: Path) -> None:

@@ -361,6 +361,7 @@ def test_a_failure_of_ours_is_said_and_costs_the_program_nothing(run: Callable[.
     assert program.stderr.startswith("diagnose: the analysis failed")
 
 
+@pytest.mark.long
 def test_a_block_that_cannot_begin_leaves_nothing(run: Callable[..., Program]) -> None:
     program = run(
         """
@@ -411,6 +412,7 @@ def test_a_block_that_ends_for_lack_of_memory_says_so(run: Callable[..., Program
     assert program.told.startswith("Memory ran out before a complete step was recorded (program.py:")
 
 
+@pytest.mark.long
 def test_ctrl_c_in_the_end_of_a_phase_leaves_no_profiler_running(run: Callable[..., Program]) -> None:
     program = run(
         """
@@ -485,7 +487,9 @@ TERMINAL = ("<ipython-input-2-aa>", "<ipython-input-3-bb>")
 
 
 @pytest.mark.parametrize(
-    "names", [KERNEL, pytest.param(TERMINAL, marks=pytest.mark.long)], ids=["kernel", "terminal"]
+    "names",
+    [pytest.param(names, marks=pytest.mark.long) for names in (KERNEL, TERMINAL)],
+    ids=["kernel", "terminal"],
 )
 def test_cells_of_a_notebook_are_the_users_own_code(
     run: Callable[..., Program], names: tuple[str, str]

@@ -163,7 +163,7 @@ def test_the_script_is_stopped_when_all_is_recorded(tmp_path: Path) -> None:
     ("how", "said"),
     [
         pytest.param("raises", "Rank 1 failed with exit code 1.", marks=pytest.mark.long),
-        ("is-killed", "Rank 1 was killed, by SIGKILL,"),
+        pytest.param("is-killed", "Rank 1 was killed, by SIGKILL,", marks=pytest.mark.long),
     ],
 )
 def test_a_rank_that_is_lost_ends_the_job_and_is_told(tmp_path: Path, how: str, said: str) -> None:

@@ -80,6 +80,7 @@ def test_checkpoints_of_blocks() -> None:
     assert found["checkpoint"].peak_bytes == pytest.approx(peak, rel=0.1)
 
 
+@pytest.mark.long
 def test_checkpoints_of_half_the_blocks() -> None:
     """Alike in size, the first four are as good as any."""
     look = _look(batch=2048)

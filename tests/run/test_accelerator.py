@@ -189,6 +189,7 @@ def test_nothing_is_started_that_the_script_does_not_use(on_stubs: Callable[...,
     assert "device_tick_ns" not in run.phase("plain") and "dropped_ticks" not in run.phase("timeline")
 
 
+@pytest.mark.long
 def test_replays_of_a_captured_step_tick_and_the_capture_is_left_alone(
     on_stubs: Callable[..., Logged],
 ) -> None:

@@ -80,7 +80,7 @@ def test_a_time_out_ends_a_script_that_never_ticks(run_script: Run) -> None:
 @pytest.mark.parametrize(
     ("how", "signal_"),
     [
-        ("atexit", "SIGTERM"),
+        pytest.param("atexit", "SIGTERM", marks=pytest.mark.long),
         pytest.param("thread", "SIGTERM", marks=pytest.mark.long),
         pytest.param("workers", "SIGTERM", marks=pytest.mark.long),
         ("ignores", "SIGKILL"),
@@ -183,11 +183,17 @@ def _driven(folder: Path, *args: str) -> subprocess.Popen[str]:
     ("to_group", "number", "arguments", "shows"),
     [
         (True, signal.SIGINT, (), "interrupted\nended interrupted\n"),
-        (False, signal.SIGINT, (), "ended interrupted\n"),
+        pytest.param(False, signal.SIGINT, (), "ended interrupted\n", marks=pytest.mark.long),
         (False, signal.SIGTERM, (), "ended interrupted\n"),
         pytest.param(False, signal.SIGTERM, ("stuck",), "ended interrupted\n", marks=pytest.mark.long),
         pytest.param(False, signal.SIGTERM, ("waits",), "ended interrupted\n", marks=pytest.mark.long),
-        (False, signal.SIGTERM, ("handles",), "its own handler\nended interrupted\n"),
+        pytest.param(
+            False,
+            signal.SIGTERM,
+            ("handles",),
+            "its own handler\nended interrupted\n",
+            marks=pytest.mark.long,
+        ),
         pytest.param(
             False,
             signal.SIGTERM,

@@ -67,6 +67,7 @@ def test_a_trace_that_finds_no_room_leaves_its_room_to_the_rest(tmp_path: Path, 
     assert [path.name for path in tmp_path.iterdir()] == ["steps.json"]
 
 
+@pytest.mark.long
 def test_what_was_recorded_before_the_disk_was_full_is_reported(run_script: Callable[..., Recorded]) -> None:
     with files_at_most(100_000):  # a page of ticks has room, a trace has none
         run = run_script("plain", timeout_s=100.0)

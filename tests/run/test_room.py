@@ -42,6 +42,7 @@ def test_a_recording_that_would_take_too_much_is_given_up(run_script: Callable[.
     assert [note for note in run.steps["notes"] if GIVEN_UP in note]
 
 
+@pytest.mark.long
 def test_the_first_recording_may_be_given_up(run_script: Callable[..., Recorded]) -> None:
     run = run_script("little_room", "0", steps=None, keep_going=True)
     assert run.outcome.exit_code == 0 and "steps: 40" in run.stdout

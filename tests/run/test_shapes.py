@@ -28,7 +28,7 @@ Run = Callable[..., Recorded]
         pytest.param(("scaler",), "optimizer", 1, (1.2, 1.8), marks=pytest.mark.long),
         pytest.param(("by_hand",), "backward", 1, (1, 1), marks=pytest.mark.long),
         pytest.param(("by_hand", "unused-optimizer"), "backward", 1, (1, 1), marks=pytest.mark.long),
-        (("conv",), "forward", 1, (0, 0)),
+        pytest.param(("conv",), "forward", 1, (0, 0), marks=pytest.mark.long),
         (("compiled",), "optimizer", 1, (1, 1)),
         pytest.param(("compiled_inference",), "forward", 1, (0, 0), marks=pytest.mark.long),
         pytest.param(("workers", "fork", "4"), "optimizer", 1, (1, 1), marks=pytest.mark.long),
@@ -146,4 +146,4 @@ def test_loader_workers_are_timed_but_never_recorded(
         for file, line, function, _, count in one["lines"]:
             assert (file, function) in {(str(SCRIPTS / "workers.py"), "__getitem__"), ("", "")}
             looks[line, function] += count
-    assert looks[20, "__getitem__"] > 0.7 * looks.total()  # where it sleeps
+    assert looks.most_common(1)[0][0] == (20, "__getitem__")  # where it sleeps; few looks on a busy machine

@@ -40,6 +40,7 @@ def test_standard_input_is_the_scripts(
     assert capfd.readouterr().out.endswith("read a line\n")
 
 
+@pytest.mark.long
 def test_a_module_with_relative_imports(run_script: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SCRIPTS)
     run = run_script("package.main", "--flag", "1", module=True)

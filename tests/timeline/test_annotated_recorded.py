@@ -32,6 +32,7 @@ NAMES = [
     "ao-moe-ref",
     "luatil-05",
 ]
+LARGE = {"kineto-rn50-oldapi-w0", "hta-negqueue"}
 DEVICE_CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset")
 BUSY = ("Compute", "Exposed communication", "Exposed copies")
 
@@ -41,7 +42,9 @@ def read(path: Path) -> Any:
         return json.loads(file.read(), parse_float=Decimal)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in LARGE else []) for name in NAMES]
+)
 def test_slices_begin_and_end_with_recorded_events_and_arrows_land(name: str, tmp_path: Path) -> None:
     source, path = FOLDER / f"{name}.json.gz", tmp_path / "annotated.trace.json.gz"
     analysis = analysis_of(source)

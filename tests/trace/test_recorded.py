@@ -18,6 +18,7 @@ from diagnose.trace.schema import COLLECTIVES, DEVICE, HOST, MEMORY, STEPS, Trac
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "traces"
 FILES = sorted(FOLDER.glob("*.gz"))
+QUICK_BYTES = 1_000_000  # packed: what is larger takes as long as ten others
 if not FILES:
     pytest.skip(f"no recorded traces in {FOLDER}", allow_module_level=True)
 
@@ -59,7 +60,14 @@ def identity(path: Path) -> str:
     return path.name.split(".")[0]
 
 
-@pytest.mark.parametrize("path", FILES, ids=identity)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=[pytest.mark.long] if path.stat().st_size > QUICK_BYTES else [])
+        for path in FILES
+    ],
+    ids=identity,
+)
 def test_read_or_refused_in_words(path: Path) -> None:
     refusal = REFUSED.get(identity(path))
     if refusal:

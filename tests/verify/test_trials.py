@@ -40,6 +40,7 @@ def trial(
     return run_trial(job(kind, **of_job), specs, TrialSettings(12, 4, 1, seed_batches, timeout_s=120), folder)
 
 
+@pytest.mark.long
 def test_a_trial_ends_after_its_steps_and_leaves_what_it_saw(tmp_path: Path) -> None:
     left = trial(tmp_path, "quick")
     assert (left["ended"], left["exit_code"], left["clock"]) == ("stopped", 0, "optimizer")
@@ -61,6 +62,7 @@ def test_the_peak_of_memory_is_the_trial_s_own() -> None:
     assert 20e6 < int(printed) < 1e9
 
 
+@pytest.mark.long
 def test_a_script_that_ends_first_leaves_what_there_was(tmp_path: Path) -> None:
     left = trial(tmp_path, "quick", steps=7)
     assert left["ended"] == "finished" and len(left["tick_ns"]) == 7
