@@ -29,6 +29,8 @@ from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
 from diagnose.trace.source import Source, is_url, shown
 
+# ``in_worker``: 0 of the training process, else flags: 1, whether random numbers were asked for, and drawn
+FETCH_ASKED, FETCH_DRAWS = 2, 4
 FETCH_RECORD = np.dtype(
     [("start_ns", "<u8"), ("dur_ns", "<u8"), ("cpu_ns", "<u8"), ("pid", "<u4"), ("in_worker", "<u4")]
 )

@@ -90,6 +90,19 @@ def test_what_is_left_when_samples_are_kept() -> None:
     assert one.metric("fetch_draws_random") is False
 
 
+@pytest.mark.parametrize(
+    ("flags", "draws"), [([3, 1, 3], False), ([3, 1, 7], True), ([1, 1, 1], None), ([0, 0, 0], None)]
+)
+def test_whether_workers_draw_random_numbers(flags: list[int], draws: bool | None) -> None:
+    """In a worker 1, and that it was asked 2, and has drawn 4. What the training process says of itself counts
+    for loaders without workers.
+    """
+    one = step(1.0, num_workers=2, draws_random=False)
+    one.recording.fetches["in_worker"] = flags
+    told = one.metric("fetch_draws_random")
+    assert isinstance(told, Missing) if draws is None else told is draws
+
+
 def test_what_the_script_collates_itself_is_no_loading_of_samples() -> None:
     # of 40 ms 10 are collating; of the other 30 the 20 samples leave 0.06, and a sample takes 1.5
     given = {"batch_bytes": 5_000_000, "batch_tensor_count": 2, "collate": "data.together"}

@@ -125,7 +125,9 @@ def test_loader_workers_are_timed_but_never_recorded(
     assert run.outcome.ended == ("finished" if settings else "stopped")
     assert run.stderr == ""
     records = list(struct.iter_unpack("<QQQII", (run.folder / "rank0" / "fetches.bin").read_bytes()))
-    assert {worker for *_, worker in records} == {1}
+    # the first one of each worker also tells that it drew no random numbers
+    assert Counter(flags for *_, flags in records)[1 | 2] == len({pid for *_, pid, _ in records})
+    assert {flags for *_, flags in records} == {1, 1 | 2}
     assert len({pid for *_, pid, _ in records}) >= 2
     assert run.steps["pid"] not in {pid for *_, pid, _ in records}
     assert all(duration >= 4_000_000 for _, duration, *_ in records)  # four items of a millisecond

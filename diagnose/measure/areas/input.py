@@ -212,7 +212,7 @@ def plain_fetch_rows(measured: Measured) -> pd.DataFrame:
     if phase is None:
         return fetches.iloc[:0]
     start = fetches["start_ns"].to_numpy()
-    starting = ((fetches["in_worker"] == 1) & ~fetches["pid"].duplicated()).to_numpy()
+    starting = ((fetches["in_worker"] > 0) & ~fetches["pid"].duplicated()).to_numpy()
     inside = (start >= phase["tick_ns"][0]) & (start < phase["tick_ns"][-1])
     return fetches[inside & ~starting]
 

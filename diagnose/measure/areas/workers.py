@@ -7,6 +7,7 @@ import numpy as np
 from diagnose.measure.areas.input import NO_FETCH, TURN_MS, feeding_loader, plain_fetch_rows
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import Missing, Unknown, known
+from diagnose.measure.recording import FETCH_ASKED, FETCH_DRAWS
 
 # Taking a batch over from a worker and packing it there, by hand: batches of 1 to 64 tensors and of 400 bytes
 # to 100 MB, on two cores, torch 2.13. Every tensor is a file to send and map, every page touched anew.
@@ -157,8 +158,15 @@ def _work_on_busy_cores_ms(measured: Measured) -> float:
 
 @metric("fetch_draws_random", "yes/no", "Loading a batch draws random numbers")
 def _fetch_draws_random(measured: Measured) -> Value | Missing:
-    draws = known(feeding_loader(measured)).get("draws_random")
+    loader = known(feeding_loader(measured))
+    draws = _drawn_in_workers(measured) if loader.get("num_workers") else loader.get("draws_random")
     return Missing("whether loading draws random numbers was not recorded") if draws is None else bool(draws)
+
+
+def _drawn_in_workers(measured: Measured) -> bool | None:
+    """Whether a worker of any loader has drawn, as far as they were asked."""
+    flags = measured.recording.fetches["in_worker"].to_numpy()
+    return bool((flags & FETCH_DRAWS).any()) if (flags & FETCH_ASKED).any() else None
 
 
 @metric("sampling_share", "share", "Share of a fetch in which samples are loaded, before they are collated")

@@ -21,12 +21,14 @@ from .coordinator import own_rank
 from .guard import guarded
 from .patching import Patches
 from .places import Places
+from .randomness import draws_random
 from .rank_file import RankFile
 from .shared_state import SharedState
 from .worker_lines import WorkerLines
 
 FILE = "fetches.bin"
-_RECORD = struct.Struct("<QQQII")
+_RECORD = struct.Struct("<QQQII")  # the last one: of these flags
+_IN_WORKER, _ASKED, _DRAWS = 1, 2, 4  # whether it draws random numbers, and that it was asked
 _WAITS_NS = 50_000_000  # as much is lost of a training process that is killed
 _BYTES_AT_MOST = 16_000_000  # half a million batches: workers may go on for days
 
@@ -40,9 +42,9 @@ class FetchLog:
         self._shared = shared
         self._file = RankFile(FILE, run_folder, shared, bytes_at_most=_BYTES_AT_MOST)
         self._lines = WorkerLines(places, run_folder, shared)
-        # start, duration and processor time, to be written
-        self._waiting: deque[tuple[int, int, int]] = deque()
-        self._due_ns = 0
+        # start, duration, processor time and flags, to be written
+        self._waiting: deque[tuple[int, int, int, int]] = deque()
+        self._due_ns = self._asked_pid = 0
         self._patches = Patches()
 
     def install(self) -> None:
@@ -66,12 +68,18 @@ class FetchLog:
 
         def fetch(fetcher: Any, indices: Any) -> Any:
             in_worker = get_worker_info() is not None
+            flags = _IN_WORKER if in_worker else 0
             if in_worker:
                 self._lines.begin(fetch.__code__)
             begin, worked = perf_counter_ns(), thread_time_ns()
-            batch = original(fetcher, indices)
+            if in_worker and self._asked_pid != os.getpid():  # a worker's first
+                self._asked_pid = os.getpid()
+                batch, draws = draws_random(fetcher.dataset, lambda: original(fetcher, indices))
+                flags |= 0 if draws is None else _ASKED | _DRAWS * draws
+            else:
+                batch = original(fetcher, indices)
             worked, end = thread_time_ns() - worked, perf_counter_ns()
-            waiting.append((begin, end - begin, worked))
+            waiting.append((begin, end - begin, worked, flags))
             if end >= self._due_ns or in_worker:  # it may be killed at any time
                 self._due_ns = end + _WAITS_NS
                 self.write()
@@ -112,9 +120,10 @@ class FetchLog:
                 records.append(self._waiting.popleft())
         if not records:
             return
-        pid, in_worker = os.getpid(), get_worker_info() is not None
+        pid = os.getpid()
+        packed = (_RECORD.pack(*times, pid, flags) for *times, flags in records)
         try:
-            goes_on = self._file.append(b"".join(_RECORD.pack(*record, pid, in_worker) for record in records))
+            goes_on = self._file.append(b"".join(packed))
         except OSError:
             goes_on = False  # disk full: the script is not to suffer for it
         if not goes_on:
