@@ -20,6 +20,8 @@ BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 # what pip compiles one file after the other is compiled afterwards, on all cores
 INSTALL := $(BIN)/python -m pip install -q --no-compile -c constraints.txt
+# Hundreds of tests start Python anew: without bytecode each of them would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test test-long test-quick lint docs bench gpu gpu-wheels gpu-page
