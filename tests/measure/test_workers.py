@@ -94,10 +94,8 @@ def test_what_is_left_when_samples_are_kept() -> None:
     ("flags", "draws"), [([3, 1, 3], False), ([3, 1, 7], True), ([1, 1, 1], None), ([0, 0, 0], None)]
 )
 def test_whether_workers_draw_random_numbers(flags: list[int], draws: bool | None) -> None:
-    """In a worker 1, and that it was asked 2, and has drawn 4. What the training process says of itself counts
-    for loaders without workers.
-    """
-    one = step(1.0, num_workers=2, draws_random=False)
+    """In a worker 1, and that it was asked 2, and has drawn 4."""
+    one = step(1.0, num_workers=2)
     one.recording.fetches["in_worker"] = flags
     told = one.metric("fetch_draws_random")
     assert isinstance(told, Missing) if draws is None else told is draws

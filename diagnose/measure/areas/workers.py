@@ -159,7 +159,9 @@ def _work_on_busy_cores_ms(measured: Measured) -> float:
 @metric("fetch_draws_random", "yes/no", "Loading a batch draws random numbers")
 def _fetch_draws_random(measured: Measured) -> Value | Missing:
     loader = known(feeding_loader(measured))
-    draws = _drawn_in_workers(measured) if loader.get("num_workers") else loader.get("draws_random")
+    draws = loader.get("draws_random")
+    if draws is None and loader.get("num_workers"):
+        draws = _drawn_in_workers(measured)
     return Missing("whether loading draws random numbers was not recorded") if draws is None else bool(draws)
 
 
