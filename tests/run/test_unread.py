@@ -353,6 +353,54 @@ def test_what_still_lives_is_not_dropped_with_what_is_made_of_it() -> None:
     assert unread_of(step, step, "dropped") == {"picture = HEAD(code)": 1, "picture = picture.sigmoid()": 1}
 
 
+class Masked(torch.autograd.Function):
+    """Keeps what it computes for its backward alone."""
+
+    @staticmethod
+    def forward(ctx, given: torch.Tensor) -> torch.Tensor:  # type: ignore[no-untyped-def]
+        mask = HEAD(X).sigmoid().mean()
+        ctx.save_for_backward(mask)
+        return given * 2
+
+    @staticmethod
+    def backward(ctx, gradient: torch.Tensor) -> torch.Tensor:  # type: ignore[no-untyped-def, override]
+        return gradient * ctx.saved_tensors[0]
+
+
+@pytest.mark.parametrize("how", ["a function for autograd", "vmap", "forward mode"])
+def test_where_torch_reads_without_a_call_nothing_is_dropped(how: str) -> None:
+    def step() -> None:
+        loss = HEAD.weight.sum()
+        with torch.no_grad():
+            picture = HEAD(X).sigmoid()
+        if how == "a function for autograd":
+            loss = Masked.apply(loss)
+        elif how == "vmap":
+            with torch.no_grad():
+                weight = torch.vmap(lambda row: row.exp().sum())(picture).sum()
+            loss = loss * weight
+        else:
+            with torch.autograd.forward_ad.dual_level():
+                loss = loss * 2
+        loss.backward()
+
+    assert unread_of(step, step, "dropped") == {}
+
+
+def test_gradients_within_a_transform_are_not_dropped() -> None:
+    """As of the steps that a model is adapted by in meta-learning: their graph is the transform's own."""
+    rows = torch.randn(4, 16)
+
+    def adapted(row: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        slope = torch.func.grad(lambda it: (functional.linear(row, it) ** 2).sum())(weights)
+        return functional.linear(row, weights - 0.1 * slope).sum()
+
+    def step() -> None:
+        torch.vmap(adapted, (0, None))(rows, HEAD.weight[:1]).sum().backward()
+
+    assert unread_of(step, step, "dropped") == {}
+
+
 def doubled(given: torch.Tensor) -> torch.Tensor:
     return given * 2
 

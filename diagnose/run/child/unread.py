@@ -6,7 +6,9 @@ number where it is reads as much as is read of its own result; a loss reads the 
 its scores) that it does not ignore; any other reads all, but for one whose own result nobody reads. A result
 with gradients that no call was seen to read is dropped if no backward came to it either: what is not seen (a
 function of the script's own for autograd, a compiled one) leaves a node in the graph all the same. One
-without gradients is, if nothing is loaded that reads tensors unseen. What still lives is not dropped.
+without gradients is, if nothing reads tensors unseen: no extension, no scripted function, no transform of
+`torch.func`, and no function of the script's own for autograd, whose backward reads what its forward keeps.
+What still lives is not dropped.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from .unseen_readers import may_read_unseen
+from .unseen_readers import inside_a_transform, is_of_own_function, may_read_unseen
 
 # A shape or a kind: no number is read.
 _METADATA = {
@@ -134,7 +136,7 @@ class Reads:
         self._kept: set[int] = set()  # statistics that outlived their step unread
         self._graphs: dict[int, list[_InGraph]] = {}  # of results with gradients
         self._plain: dict[int, list[weakref.ref[Tensor]]] = {}  # results without
-        self._all_is_seen = False  # that reads tensors
+        self._reads_unseen = False  # whether something reads tensors that no call is told of
         self._reached: set[int] = set()  # nodes that a backward came to
         self._lost = False  # a backward, which may have come to any
         self._with_backward: set[int] = set()  # results of steps with one
@@ -155,6 +157,8 @@ class Reads:
         """
         if name in _METADATA and not results:
             return
+        is_wrapped = inside_a_transform()
+        self._reads_unseen = self._reads_unseen or is_wrapped
         made = tuple(number for number, _ in results)
         loss = _loss(name, arguments, options or {})
         is_softmax = name in _SOFTMAX and _over_last(arguments, options or {})
@@ -181,8 +185,8 @@ class Reads:
             if number not in self._sizes:
                 self._sizes[number] = tensor.numel()
                 self._row_sizes[number] = tensor.shape[-1] if tensor.dim() else 1
-            if in_place and tensor._base is not None:
-                continue  # it is read by whatever reads the tensor that it is a view of
+            if is_wrapped or (in_place and tensor._base is not None):
+                continue  # a view is read by whatever reads the tensor that it is a view of
             if tensor.grad_fn is not None:
                 in_graph = _InGraph(weakref.ref(tensor), tensor.grad_fn._sequence_nr())
                 self._graphs.setdefault(number, []).append(in_graph)
@@ -200,6 +204,7 @@ class Reads:
         while nodes and len(self._reached) < _NODES_AT_MOST:
             node = nodes.pop()
             number = node._sequence_nr()
+            self._reads_unseen = self._reads_unseen or is_of_own_function(node)
             if number not in self._reached:
                 self._reached.add(number)
                 nodes += [before for before, _ in node.next_functions if before is not None]
@@ -219,7 +224,7 @@ class Reads:
         """Calls whose result is read to a half at most, or counts in a loss to three quarters. What no call
         reads may be for later, unless it is a statistic that was kept, and is gone, or was dropped.
         """
-        self._all_is_seen = not may_read_unseen()
+        self._reads_unseen = self._reads_unseen or may_read_unseen()
         read = self._all_read(self._is_replaced)
         or_dropped = self._all_read(lambda number: self._is_replaced(number) or self._is_dropped(number))
         for index, name, made, by_row, rows in self._calls:
@@ -241,7 +246,9 @@ class Reads:
         if number not in self._with_backward or self._lost or self._lives(number):
             return False
         graphs = self._graphs.get(number, [])
-        return not any(one.node in self._reached for one in graphs) and (bool(graphs) or self._all_is_seen)
+        return not any(one.node in self._reached for one in graphs) and (
+            bool(graphs) or not self._reads_unseen
+        )
 
     def _lives(self, number: int) -> bool:
         """Whether it may still be read."""

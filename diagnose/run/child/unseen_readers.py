@@ -1,5 +1,5 @@
-"""Whether something is loaded that may read tensors without a mode of torch's being told: scripted functions
-and extensions in C++.
+"""Whether something may read tensors without a mode of torch's being told: scripted functions, extensions in
+C++, transforms of `torch.func`, and what runs within a backward.
 """
 
 from __future__ import annotations
@@ -23,6 +23,17 @@ def may_read_unseen() -> bool:
     return any(map(_is_of_torch, list(sys.modules.values()))) or any(
         issubclass(type(one), scripted) for one in gc.get_objects()
     )
+
+
+def inside_a_transform() -> bool:
+    """Of `torch.func` (`vmap`, `grad`), which wraps what it reads, or of forward-mode differentiation."""
+    functorch = torch._C._functorch
+    return functorch.peek_interpreter_stack() is not None or torch.autograd.forward_ad._current_level >= 0
+
+
+def is_of_own_function(node: Any) -> bool:
+    """Whether a node is a `torch.autograd.Function`'s, whose backward reads what its forward has kept."""
+    return isinstance(node, torch._C._FunctionBase)
 
 
 def _is_of_torch(module: Any) -> bool:
