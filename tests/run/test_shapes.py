@@ -148,4 +148,4 @@ def test_loader_workers_are_timed_but_never_recorded(
         for file, line, function, _, count in one["lines"]:
             assert (file, function) in {(str(SCRIPTS / "workers.py"), "__getitem__"), ("", "")}
             looks[line, function] += count
-    assert looks.most_common(1)[0][0] == (20, "__getitem__")  # where it sleeps; few looks on a busy machine
+    assert looks[20, "__getitem__"] > 0.7 * looks.total()  # where it sleeps
