@@ -33,17 +33,29 @@ def meet(entry: Entry, scripts: Path | None, *, again: bool) -> str:
     today = version()
     if not again and any(row["entry"] == entry.name and row["version"] == today for row in kept()):
         return "met already by this version"
+    try:
+        row = asked(entry, scripts)
+    except FileNotFoundError as missing:
+        return str(missing)
+    with SAID.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row | {"date": date.today().isoformat()}, ensure_ascii=False) + "\n")
+    return str(row["headline"])
+
+
+def asked(entry: Entry, scripts: Path | None) -> dict[str, Any]:
+    """What today's version says of the entry; FileNotFoundError with advice where its script is missing."""
     source = entry.folder if not entry.source or scripts is None else scripts / entry.name
     if not (source / entry.cwd / entry.command[0]).is_file():
-        return f"its script is not in {source}: fetch it ({entry.source}) and name the folder with --scripts"
+        raise FileNotFoundError(
+            f"its script is not in {source}: fetch it ({entry.source}) and name the folder with --scripts"
+        )
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / entry.name
         shutil.copytree(source, folder)
         _put_stand_ins(entry, folder)
-        row = _answer(entry, folder) | {"version": today, "date": date.today().isoformat()}
-    with SAID.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row, ensure_ascii=False) + "\n")
-    return str(row["headline"])
+        if source == entry.folder:
+            _make_data(folder)
+        return _answer(entry, folder) | {"version": version()}
 
 
 def _put_stand_ins(entry: Entry, script: Path) -> None:
@@ -59,6 +71,14 @@ def _put_stand_ins(entry: Entry, script: Path) -> None:
             shutil.copytree(STAND_INS / name, folder / name, dirs_exist_ok=True)
         else:
             shutil.copy(STAND_INS / f"{name}.py", folder)
+
+
+def _make_data(folder: Path) -> None:
+    """By the entry's own `prepare.py`, where it has one; what is fetched lies there with its data."""
+    if (folder / "prepare.py").is_file():
+        paths = {"PYTHONPATH": f"{folder}:{folder / LIBRARIES}"}
+        command = [sys.executable, "prepare.py"]
+        subprocess.run(command, cwd=folder, env=os.environ | paths, capture_output=True, check=False)
 
 
 def _answer(entry: Entry, folder: Path) -> dict[str, Any]:

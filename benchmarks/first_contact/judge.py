@@ -189,6 +189,24 @@ def _row(one: Judged) -> tuple[str, ...]:
     return one.entry.name, one.version, true, one.answer["headline"], "yes" if right else "**no**"
 
 
+def verdict(one: Judged) -> str:
+    """A line with the entry's name, then one for each fault that is not in the plan (named: the account has
+    its line), and for each claim that is wrong.
+    """
+    missed = [
+        f"  {'named' if one.named(fault) else 'missed'}: {fault.lines[0]} {share(fault.share)}: {fault.fix}"
+        for fault in one.entry.to_find
+        if one.found(fault) is None
+    ]
+    wrong = [
+        f"  wrong: {row['severity']} {row['rule']} {', '.join(row['lines'][:2])} {row['predicted_ms']}"
+        for row in one.claims
+        if row not in one.right
+    ]
+    says = one.answer["headline"] if missed or wrong else "as its oracle says"
+    return "\n".join([f"{one.entry.name}: {says}", *missed, *wrong])
+
+
 def shown(one: Judged) -> str:
     plan = [
         f"  {row['severity']} {row['rule']} {', '.join(row['lines'][:3])} {row['predicted_ms']}"

@@ -7,7 +7,7 @@ lines, they are not stopwatch readings.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ import pandas as pd
 from diagnose.measure.measured import Measured
 from diagnose.measure.names import forward_of
 from diagnose.measure.selection import Selection
+from diagnose.measure.sources import Sources
 from diagnose.measure.traced_lines import Line, own_times
 from diagnose.measure.view import NO_ROWS, Rows, once, started_in
 
@@ -58,14 +59,33 @@ def line_costs(measured: Measured) -> list[LineCost]:
 
 
 def lines_inside(measured: Measured, lines: Collection[Line]) -> frozenset[Line]:
-    """The lines that make calls while calls of these lines go on; none without a detail phase."""
+    """The lines that make calls while calls of these lines go on, and those of a loop that begins at one of
+    them with what they call, but for the loop around a step. None without a detail phase.
+    """
     detail = measured.detail
     if detail is None or not len(detail.calls) or not lines:
         return frozenset()
+    found, parts = _lines_within(detail, lines), _parts(detail)
+    for looped in _looped(measured, lines):
+        inside = looped | _lines_within(detail, looped)
+        if not inside & parts:
+            found |= inside
+    return frozenset(found - set(lines))
+
+
+def _lines_within(detail: Selection, lines: Collection[Line]) -> set[Line]:
     calls, places, by_line = detail.calls[detail.calls_in_steps], _call_places(detail), _calls_by_line(detail)
     rows = np.array(sorted(row for line in lines for row in by_line.get(line, [])), np.int64)
-    inside = np.flatnonzero(started_in(calls, detail.clipped(calls, rows)))
-    return frozenset(places[row] for row in inside) - frozenset(lines)
+    return {places[row] for row in np.flatnonzero(started_in(calls, detail.clipped(calls, rows)))}
+
+
+def _looped(measured: Measured, lines: Collection[Line]) -> Iterator[set[Line]]:
+    """Of each loop that one of the lines begins, its other lines."""
+    sources = Sources(measured.recording)
+    for file in {file for file, _ in lines}:
+        for first, last in sources.loops(file):
+            if (file, first) in lines:
+                yield {(file, line) for line in range(first + 1, last + 1)}
 
 
 @once

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from diagnose.judge.timelines import measured_case
-from diagnose.measure.lines import _sums, line_costs
+from diagnose.measure.lines import _sums, line_costs, lines_inside
+from diagnose.measure.sources import Sources
 
 
 def calls(*rows: tuple[int, int, int]) -> pd.DataFrame:
@@ -47,3 +48,21 @@ def test_what_autograd_does_for_a_line_is_its_backward() -> None:
     costs = {cost.line: cost for cost in line_costs(one)}
     assert costs[20].backward_ms == pytest.approx(0.3)
     assert (costs[20].is_part, costs[30].is_part) == (False, True)
+
+
+def test_the_lines_of_a_loop_are_inside_the_line_that_begins_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Line 41 in the loop from 40 to 43 calls f, whose line 60 works; the loop from 10 to 50 is the training
+    loop: line 30 in it calls the backward.
+    """
+    monkeypatch.setattr(Sources, "loops", lambda _self, _file: [(10, 50), (40, 43)])
+    one = measured_case(
+        {
+            "timeline": "main  0  1000  step  ProfilerStep#1\n"
+            "main  0  100  op  aten::mm\nmain  500  400  mark  backward@30",
+            "calls": "0  200  41  /job/train.py: f\n50  100  60  torch: sum\n500  400  30  torch: backward",
+        }
+    )
+    file = line_costs(one)[0].file
+    assert lines_inside(one, {(file, 40)}) == {(file, line) for line in (41, 42, 43, 60)}
+    assert lines_inside(one, {(file, 10)}) == set()
+    assert lines_inside(one, {(file, 41)}) == {(file, 60)}
