@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.run.test_interventions import Apply, apply, told  # noqa: F401
+from .trying import Apply, told
 
 
 def answers(model: nn.Module, calls: int, shape: tuple[int, ...] = (4, 64)) -> list[Any]:
@@ -25,7 +25,7 @@ def layers() -> nn.Module:
 @pytest.mark.parametrize(
     ("name", "tolerance"), [("quantize", 0.05), ("torchscript", 1e-5), ("onnxruntime", 1e-5)]
 )
-def test_another_form_answers_from_the_fifth_call_on(name: str, tolerance: float, apply: Apply) -> None:  # noqa: F811
+def test_another_form_answers_from_the_fifth_call_on(name: str, tolerance: float, apply: Apply) -> None:
     if name == "onnxruntime":
         pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     model = layers()
@@ -39,7 +39,7 @@ def test_another_form_answers_from_the_fifth_call_on(name: str, tolerance: float
     assert isinstance(model[0], nn.Linear)  # the model itself stays as it is
 
 
-def test_other_shapes_are_answered_by_the_model(apply: Apply) -> None:  # noqa: F811
+def test_other_shapes_are_answered_by_the_model(apply: Apply) -> None:
     model = layers()
     script = apply("torchscript")
     answers(model, 5)
@@ -48,7 +48,7 @@ def test_other_shapes_are_answered_by_the_model(apply: Apply) -> None:  # noqa: 
     assert script.held == 1
 
 
-def test_a_model_that_goes_another_way_each_time(apply: Apply) -> None:  # noqa: F811
+def test_a_model_that_goes_another_way_each_time(apply: Apply) -> None:
     """Tracing keeps the way of one call; the next shows it."""
 
     class Alternating(nn.Module):
@@ -68,13 +68,13 @@ def test_a_model_that_goes_another_way_each_time(apply: Apply) -> None:  # noqa:
     )
 
 
-def test_what_has_nothing_to_quantize(apply: Apply) -> None:  # noqa: F811
+def test_what_has_nothing_to_quantize(apply: Apply) -> None:
     quantized = apply("quantize")
     answers(nn.Sequential(nn.Conv1d(4, 4, 3)).eval(), 4)
     assert (quantized.held, "no linear" in quantized.why_not) == (0, True)
 
 
-def test_training_ends_it(apply: Apply) -> None:  # noqa: F811
+def test_training_ends_it(apply: Apply) -> None:
     model = layers()
     script = apply("torchscript")
     answers(model, 6)
