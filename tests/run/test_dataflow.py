@@ -888,7 +888,25 @@ def test_calls_that_two_loops_make_are_not_of_one() -> None:
         for row in torch.tensor(inputs.tolist()):
             project(row)
 
-    assert at_once(step)["return layer(x)"] == (ROUNDS, ROUNDS)
+    (line,) = [line for line in seen(step)["at_once"] if text_of(line) == "return layer(x)"]
+    assert (line["rounds"], line["call_count"], text_of(line["loop"])) == (ROUNDS, ROUNDS, "project(row)")
+
+
+def test_of_loops_in_one_another_the_inmost_with_enough_rounds_is_told() -> None:
+    """Three heads a row are too few: the loop over the rows comes to what they do."""
+    layer, rows = nn.Linear(4, 4), torch.randn(ROUNDS, 3, 2, 4)
+
+    def heads(row: Tensor) -> None:
+        for head in row * 2:
+            layer(head)
+
+    def step() -> None:
+        for row in rows:
+            heads(row)
+
+    lines = {text_of(line): line for line in seen(step)["at_once"]}
+    assert lines["layer(head)"]["rounds"] == 3 * ROUNDS
+    assert text_of(lines["layer(head)"]["loop"]) == "heads(row)"
 
 
 def test_a_recursion_is_one_loop_at_whatever_depth() -> None:

@@ -4,6 +4,7 @@ that are computed again, and results that nobody reads.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -47,11 +48,28 @@ def _loops(measured: Measured) -> list[_Loop] | Missing:
     if view is None:
         return NO_CALLS_SEEN
     backward = backward_of_lines(view)
-    return [
-        loop
+    rounds = [
+        (line.get("loop") or line, loop)
         for line in told["at_once"]
         if (loop := _loop(measured, view, line, backward.get((line["file"], line["line"]), NO_ROWS)))
     ]
+    return _by_loop(rounds)
+
+
+def _by_loop(rounds: list[tuple[dict[str, Any], _Loop]]) -> list[_Loop]:
+    """By the line in the loop that leads to what its rounds do, costliest first: all that is to be one call
+    at once, in whichever functions.
+    """
+    found: dict[tuple[str, int, str], list[_Loop]] = defaultdict(list)
+    for line, loop in rounds:
+        found[line["file"], line["line"], line["function"]].append(loop)
+    loops = []
+    for place, parts in found.items():
+        whole_ms = sum(part.place.ms_per_step or 0.0 for part in parts)
+        left_ms = sum((part.place.ms_per_step or 0.0) * part.left for part in parts)
+        count = max(part.place.count_per_step or 0.0 for part in parts)
+        loops.append(_Loop(FactPlace(*place, count, whole_ms), left_ms / whole_ms))
+    return sorted(loops, key=lambda loop: -(loop.place.ms_per_step or 0.0))
 
 
 def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: Rows) -> _Loop | None:

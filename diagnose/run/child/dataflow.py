@@ -39,7 +39,7 @@ from .places import Place, Places
 from .products import Products
 from .rounds_trial import left_of_rounds
 from .sample_work import Origin, SampleWork, tell_of_batches, told_at
-from .seen_step import ROUNDS_AT_LEAST, Cells, Group, SeenStep
+from .seen_step import TRIED_ROUNDS, Cells, Group, SeenStep
 from .tensors import tensors_in
 from .unread import Reads
 from .values import Call, Values
@@ -297,8 +297,9 @@ class Dataflow(TorchFunctionMode):
         group.same_weights &= group.fixed == call.fixed
         group.same_shape &= group.shape == shape
         group.varied |= call.number != group.number
-        if group.count == ROUNDS_AT_LEAST and group.is_loop and self._first_calls is None:
-            group.left = left_of_rounds(call.name, call.given, ns)
+        if group.count in TRIED_ROUNDS and group.is_loop and self._first_calls is None:
+            group.loop = apart(site, group.site)
+            group.left = left_of_rounds(call.name, call.given, ns, group.count)
         return 1 << group.bit
 
     def _reads_of_step(self) -> None:

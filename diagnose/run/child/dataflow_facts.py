@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .line_sums import LINES_AT_MOST, Mendable, Sum, costliest, listed
+from .at_once import AtOnce
+from .line_sums import LINES_AT_MOST, Mendable, Sum, listed
 from .places import Place
 from .products import WAYS, Products
 from .sample_work import told_at
@@ -30,41 +31,24 @@ class DataflowFacts:
 
     def told(self) -> dict[str, Any]:
         """Times in ns of the one step. ``at_once``: lines of the user's whose calls could be one instead of
-        ``rounds``, and products among them that were tried; ``around``: all calls under a line, and those of
-        such loops; ``again``: by the line that asks for values that are there; ``computed_again``: the same
-        calls by the line that makes them.
+        ``rounds``, the line of the ``loop`` by which all rounds come there, and products among them that were
+        tried; ``around``: all calls under a line, and those of such loops; ``again``: by the line that asks
+        for values that are there; ``computed_again``: the same calls by the line that makes them.
         """
         step = self.first
         again, computed_again = self._again()
-        at_once: dict[Place, Sum] = {}
-        products = Mendable()
-        rounds, independent = Counter[Place](), Counter[Place]()
+        at_once = AtOnce()
+        independent = Counter[Place]()
         for group in (group for group in step.groups.values() if group.is_loop):
-            place = group.site.place
             if group.same_shape:
-                at_once.setdefault(place, Sum()).add(group.ns, 0, group.count)
-                rounds[place] = max(rounds[place], group.count)
-                if group.left is not None:
-                    products.add(place, group.ns, 0, group.left, group.count)
+                at_once.add(group)
             for around in group.site.around:
                 independent[around] += group.ns
         return {
             "calls_ns": step.calls_ns,
             "backward_ns": step.backward_ns,
             "trained_ns": step.counted.trained_ns,
-            "at_once": [
-                {
-                    **place._asdict(),
-                    "rounds": rounds[place],
-                    "call_count": calls.call_count,
-                    "ns": calls.ns,
-                    "line_ns": step.lines[place],
-                    "product_count": products.sums.get(place, Sum()).call_count,
-                    "product_ns": products.sums.get(place, Sum()).ns,
-                    "product_left_ns": products.left_ns[place],
-                }
-                for place, calls in costliest(at_once)
-            ],
+            "at_once": at_once.told(step.lines),
             "around": [
                 {**place._asdict(), "ns": ns, "independent_ns": independent[place]}
                 for place, ns in step.around.most_common(LINES_AT_MOST)

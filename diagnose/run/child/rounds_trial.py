@@ -19,13 +19,12 @@ _PRODUCTS: dict[str, Callable[..., Tensor]] = {
     "__matmul__": torch.matmul,
     "mm": torch.matmul,
 }
-_ROUNDS = 8  # more of them leave less
 _LONG_NS = 5_000_000  # of one product: the trial takes a hundred times as long
 
 
-def left_of_rounds(name: str, given: list[Tensor], ns: int) -> float | None:
-    """The share of such products' time, with their backward if they have one, that one product leaves; None
-    for another call, or where it takes too long to try. ``ns``: what the script's took.
+def left_of_rounds(name: str, given: list[Tensor], ns: int, count: int) -> float | None:
+    """The share of so many such products' time, with their backward if they have one, that one product
+    leaves; None for another call, or where it takes too long to try. ``ns``: what the script's took.
     """
     product = _PRODUCTS.get(name)
     if product is None or inside_a_transform() or len(given) < 2 or ns > _LONG_NS or given[1].dim() != 2:
@@ -34,10 +33,10 @@ def left_of_rounds(name: str, given: list[Tensor], ns: int) -> float | None:
         return None
 
     def in_rounds(rows: Tensor, *weights: Tensor) -> Tensor:
-        return torch.stack([product(rows, *weights) for _ in range(_ROUNDS)])
+        return torch.stack([product(rows, *weights) for _ in range(count)])
 
     def at_once(rows: Tensor, *weights: Tensor) -> Tensor:
-        return product(torch.stack([rows] * _ROUNDS), *weights)
+        return product(torch.stack([rows] * count), *weights)
 
     is_trained = torch.is_grad_enabled()
     rounds_ns, once_ns = (shortest_ns(way, given, is_trained=is_trained) for way in (in_rounds, at_once))

@@ -12,8 +12,9 @@ from .lookups import Lookups
 from .penalties import Penalties
 from .places import Place
 
-ROUNDS_AT_LEAST = 8  # of a loop
-_MOST = 0.9
+ROUNDS_AT_LEAST = 4  # of a loop
+TRIED_ROUNDS = (4, 8)  # after so many, what one product for all leaves is tried: more leave little less
+_CELLS_AT_LEAST, _MOST = 8, 0.9
 
 
 @dataclass
@@ -33,6 +34,7 @@ class Group:
     same_shape: bool = True
     varied: bool = False
     left: float | None = None  # of its time, if all are one product, as a trial says
+    loop: Place | None = None  # the line by which its rounds come here
 
     @property
     def is_loop(self) -> bool:
@@ -52,7 +54,7 @@ class Cells:
 
     @property
     def are_free(self) -> bool:
-        return self.free >= max(ROUNDS_AT_LEAST, _MOST * self.count)
+        return self.free >= max(_CELLS_AT_LEAST, _MOST * self.count)
 
 
 @dataclass

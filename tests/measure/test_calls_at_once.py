@@ -1,0 +1,55 @@
+"""Calls of a loop that could be one, by the line of the loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from diagnose.judge.timelines import measured_case
+from diagnose.measure.measured import FACT_SELECTORS, Measured
+
+FILE = "/job/train.py"
+LOOP = {"file": FILE, "line": 9, "function": "main"}
+STEP = f"""
+main  0    1000  step  ProfilerStep#1
+main  100  200  python  {FILE}(20): forward
+main  100  10    op    aten::sub  {{"repeat": 10, "every": 20}}
+main  300  100  python  {FILE}(21): forward
+main  300  10    op    aten::mul  {{"repeat": 10, "every": 10}}
+main  500  400   op    aten::mm
+"""
+CALLS = "100  200  20  torch/functional.py: sub\n300  100  21  torch/functional.py: mul"
+
+
+def line(number: int, ns: int, **told: Any) -> dict[str, Any]:
+    place = {"file": FILE, "line": number, "function": "forward"}
+    return place | {"rounds": 10, "call_count": 10, "ns": ns, "line_ns": ns} | told
+
+
+def looped(*lines: dict[str, Any]) -> Measured:
+    told = {"calls_ns": 1000, "backward_ns": 0, "trained_ns": 0, "at_once": list(lines), "again": []}
+    return measured_case({"timeline": STEP, "calls": CALLS, "facts": {"dataflow": told}})
+
+
+def costs(one: Measured) -> dict[int, float]:
+    places = FACT_SELECTORS["calls_at_once"].places(one)
+    return {place.line: round((place.ms_per_step or 0) * 1000) for place in places}  # type: ignore[union-attr]
+
+
+def test_lines_of_one_loop_are_told_together_at_the_loop() -> None:
+    """Each line's calls take 100 µs, and as much again is what its Python takes between them at line 20."""
+    alone = costs(looped(line(20, 100), line(21, 100)))
+    assert list(alone) == [20, 21]  # costliest first
+    assert costs(looped(line(20, 100, loop=LOOP), line(21, 100, loop=LOOP))) == {9: sum(alone.values())}
+    assert costs(looped(line(20, 100), line(21, 100, loop=LOOP))) == {20: alone[20], 9: alone[21]}
+
+
+def test_what_is_left_of_a_loop_is_weighed_by_its_lines() -> None:
+    """A call of 10 µs is all cost of the call, of which ten rounds leave a tenth; of products that a trial
+    leaves whole, nothing is saved.
+    """
+    tried = {"product_count": 10, "product_ns": 100, "product_left_ns": 100}
+    ms = costs(looped(line(20, 100), line(21, 100)))
+    left = looped(line(20, 100, loop=LOOP), line(21, 100, loop=LOOP, **tried)).metric("calls_at_once_left")
+    assert left == pytest.approx((0.1 * ms[20] + ms[21]) / (ms[20] + ms[21]), abs=0.01)
