@@ -28,6 +28,7 @@ BENCHMARKS = {
     "verdicts": "how often the verdicts of `verify` are wrong, by simulation",
     "diagonal-covariance": "what a diagonal matrix of covariances takes, beside independent normals",
     "call-costs": "what a call on a small tensor takes whatever its size",
+    "fused-attention": "what attention takes on a CPU if it is fused, and what if it is written out",
     "local-attention": "what attention takes in blocks, and what with a mask over all pairs",
     "patch-convolutions": "what convolutions take that are products of patches, and what as products",
     "repeated-matrices": "what products of batches take that copy matrices, and what by einsum",

@@ -874,6 +874,44 @@ def test_cells_are_free_whose_inputs_need_no_earlier_output(source: str, free: b
     assert ("state = cell(before(given), state)" in lines) is free
 
 
+@pytest.mark.parametrize(("of_a_sequence", "free"), [("masked", True), ("graph", False)])
+def test_cells_are_free_whose_state_is_an_earlier_output(of_a_sequence: str, free: bool) -> None:
+    """Where sequences are over, it is kept by a mask; in a graph it is a message of all nodes before."""
+    cell, message = nn.GRUCell(4, 4), nn.Linear(4, 4)
+    inputs, mask = torch.randn(ROUNDS, 2, 4), torch.ones(ROUNDS, 2, 1)
+
+    def step() -> None:
+        state, nodes = torch.zeros(2, 4), [torch.zeros(2, 4)]
+        for k in range(ROUNDS):
+            new = cell(inputs[k], state)
+            nodes.append(new)
+            if of_a_sequence == "masked":
+                state = mask[k] * new + (1 - mask[k]) * state
+            else:
+                state = message(torch.stack(nodes)).max(0).values
+
+    lines = [text_of(line) for line in seen(step)["free_cells"]]
+    assert ("new = cell(inputs[k], state)" in lines) is free
+
+
+def test_cells_of_the_nodes_of_a_graph_are_one_call_a_level(one_thread: None) -> None:
+    """Of three levels with five nodes each: one cell and one message a level are left."""
+    cell, inputs = nn.GRUCell(64, 64), torch.randn(15, 1, 64)
+
+    def step() -> None:
+        below = torch.zeros(1, 64)
+        for level in range(3):
+            states = []
+            for k in range(5):
+                states.append(cell(inputs[5 * level + k], below))
+            below = torch.cat(states).max(0, keepdim=True).values
+
+    (line,) = [line for line in seen(step)["at_once"] if "cell(inputs" in text_of(line)]
+    # rows taken (all at once), cells (a level at once)
+    assert (line["group_count"], line["call_count"], line["rounds"]) == (1 + 3, 15 + 15, 15)
+    assert line["product_count"] == 15 and line["product_left_ns"] < 0.8 * line["product_ns"]
+
+
 def test_calls_that_two_loops_make_are_not_of_one() -> None:
     """What one loop feeds back, by what Python reads, says nothing of the other."""
     layer, inputs = nn.Linear(4, 4), torch.randn(ROUNDS, 2, 4)
@@ -939,3 +977,61 @@ def test_different_rows_that_a_step_looks_up() -> None:
         {"table": [3_000, 4], "rows": 3, "is_tied": False},
         {"table": [1_000, 2], "rows": 3, "is_tied": True},
     ]
+
+
+# ---- attention written out
+
+
+def attention(queries: Tensor, keys: Tensor, values: Tensor, drop: float = 0.0) -> Tensor:
+    scores = queries @ keys.transpose(-2, -1) / queries.size(-1) ** 0.5
+    weights = functional.dropout(functional.softmax(scores, -1), drop)
+    return weights @ values
+
+
+def tried_attention(step: Callable[[], Any]) -> dict[str, float]:
+    """By the line's text, the share that the fused kernel left."""
+    return {text_of(line): line["left_ns"] / line["ns"] for line in seen(step)["attention"]}
+
+
+def test_attention_that_is_written_out_is_tried_fused(one_thread: None) -> None:
+    """Of long sequences reading and writing the scores is most of the work, of short ones it is not. The
+    script's random numbers stay what they are.
+    """
+
+    def left(heads: int, tokens: int, width: int) -> float:
+        rows = torch.randn(heads, tokens, width)
+        state = torch.random.get_rng_state()
+        (told,) = tried_attention(lambda: attention(rows, rows, rows)).items()
+        assert told[0] == "return weights @ values"
+        assert torch.equal(torch.random.get_rng_state(), state)
+        return told[1]
+
+    assert left(16, 512, 32) < 0.9 * left(64, 16, 8)  # 0.4 to 0.6, and 0.9 to 1.3 on one core
+
+
+def test_passes_over_the_scores_are_tried_with_them() -> None:
+    """The scale and the mask: the division is none, for it is of the queries."""
+    rows, mask = torch.randn(4, 16, 8), torch.zeros(16, 16)
+    found: list[int] = []
+
+    def step() -> None:
+        scores = (rows / 8**0.5) @ rows.transpose(-2, -1)
+        for each in (scores, scores + mask, (scores + mask).masked_fill(mask > 0, -1e9)):
+            each.softmax(-1) @ rows
+
+    def left(attention: Any, ns: int, *, is_trained: bool) -> float:
+        found.append(attention.passes)
+        return 0.5
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("diagnose.run.child.products.left_by_fused", left)
+        patch.setattr("diagnose.run.child.products.Products._add_tried", lambda *given: given[-1]())
+        seen(step)
+    assert found == [0, 1, 2]
+
+
+def test_attention_that_drops_scores_and_that_of_one_query_are_not_tried() -> None:
+    rows = torch.randn(4, 16, 8)
+    assert tried_attention(lambda: attention(rows, rows, rows, 0.1)) == {}
+    assert tried_attention(lambda: attention(rows[:, :1], rows, rows)) == {}
+    assert tried_attention(lambda: functional.softmax(rows, -1) @ torch.randn(8, 3)) == {}

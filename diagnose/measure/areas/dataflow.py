@@ -98,7 +98,8 @@ def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: R
     left_ms = products_ms * line.get("product_left_ns", 0) / max(product_ns, 1)
     rest_ms, rest_count = other_ms + forward_ms - products_ms, line["call_count"] - product_count
     if rest_ms > 0 and rest_count:
-        left_ms += rest_ms * max(1 / line["rounds"], 1 - _fixed_ms(measured) * rest_count / rest_ms)
+        calls_left = line.get("group_count", line["call_count"] / line["rounds"]) / line["call_count"]
+        left_ms += rest_ms * max(calls_left, 1 - _fixed_ms(measured) * rest_count / rest_ms)
     place = FactPlace(line["file"], line["line"], line["function"], float(line["rounds"]), whole_ms)
     return _Loop(place, left_ms / whole_ms)
 

@@ -7,6 +7,8 @@ import re
 import numpy as np
 import pandas as pd
 
+from diagnose.measure.measured import Measured, Value, metric
+from diagnose.measure.missing import NOT_RECORDED, Missing
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.sizes import number_counts
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, once
@@ -21,6 +23,7 @@ LAYER_OP = (
 DROPS = r"^aten::(bernoulli_?|native_dropout)$"  # a dropout that is active
 PROJECTION, PROJECTIONS_AT_MOST = r"^aten::(mm|addmm)$", 2
 LINEAR = r"^aten::(linear|mm|addmm)$|\b(Mm|Addmm)Backward0$"
+ATTENTION_LEFT = 0.4  # of its time, if fused: the multiplications stay (the rule's own ratio)
 FUSED_ATTENTION = r"scaled_dot_product|flash_attn|efficient_attention"
 # without those that gather and scatter by an index: how they read is what takes their time
 POINTWISE_KERNEL = r"(?i)(?<!index_)elementwise_kernel|vectorized_elementwise|unrolled_elementwise"
@@ -128,6 +131,28 @@ def _written_out_attention(view: Selection) -> Rows:
         drawn = view.named(view.name_matches(DROPS) & (view.kind == "op"))
         counts &= np.searchsorted(drawn, softmaxes) == np.searchsorted(drawn, last)
     return softmaxes[counts]
+
+
+@metric(
+    "written_out_attention_left",
+    "share",
+    "Share of its time that fused attention leaves, as tried in this run",
+)
+def _written_out_attention_left(measured: Measured) -> Value | Missing:
+    tried = (measured.recording.facts.get("dataflow") or {}).get("attention")
+    if not tried:
+        return NOT_RECORDED
+    return min(1.0, sum(line["left_ns"] for line in tried) / max(sum(line["ns"] for line in tried), 1))
+
+
+@metric("written_out_attention_gain_share", "share", "Share of the step that fused attention saves")
+def _written_out_attention_gain_share(measured: Measured) -> Value | Missing:
+    """As tried in this run, else as it usually does."""
+    share, left = (
+        measured.needed("written_out_attention_share"),
+        measured.metric("written_out_attention_left"),
+    )
+    return share * (1 - (ATTENTION_LEFT if isinstance(left, Missing) else float(left)))
 
 
 # ---- chains of pointwise kernels

@@ -13,6 +13,7 @@ from .seen_step import Group
 @dataclass
 class _Line:
     rounds: int = 0
+    group_count: int = 0  # of calls that can be one each
     call_count: int = 0
     ns: int = 0
     product_count: int = 0  # of the calls those that were tried as one
@@ -30,6 +31,7 @@ class AtOnce:
         place = group.site.place
         line = self._lines.setdefault((place, group.loop or place), _Line())
         line.rounds = max(line.rounds, group.count)
+        line.group_count += 1
         line.call_count += group.count
         line.ns += group.ns
         if group.left is not None:
@@ -45,6 +47,7 @@ class AtOnce:
                 **place._asdict(),
                 **({"loop": loop._asdict()} if loop != place else {}),
                 "rounds": line.rounds,
+                "group_count": line.group_count,
                 "call_count": line.call_count,
                 "ns": line.ns,
                 "line_ns": lines_ns[place],

@@ -18,6 +18,7 @@ normal distributions all of whose covariances are 0 (`diagonal`).
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable
 from time import perf_counter_ns
@@ -50,6 +51,11 @@ _GROUPS_AT_MOST = 16_000
 _STEPS, _EARLY = 6, 2  # in early ones values may be met that were made before
 _LONG_NS = 2_000_000_000  # after which two steps are enough: somebody waits
 _CELLS = ("gru_cell", "lstm_cell", "rnn_tanh_cell", "rnn_relu_cell")
+# what a state stays the output of a cell by: shaped otherwise, or masked where a sequence is over
+_STILL_A_STATE = re.compile(
+    r"__getitem__|__get__|view|reshape|(un)?squeeze|flatten|transpose|expand|contiguous|detach|clone|to|chunk"
+    r"|split|unbind|select|index_select|narrow|where|masked_fill|(__)?r?(mul|add|sub)(__)?|dropout|zoneout"
+)
 _UNTOLD = -1  # bits of what depends on more groups than are told apart
 
 
@@ -133,6 +139,7 @@ class Dataflow(TorchFunctionMode):
         self._later = []
         self._written: set[int] = set()  # values (by number) that were written to
         self._samples = SampleWork()
+        self._states: set[int] = set()  # values (by number) that cells have given
         self._first_calls = None
         self._reads, self._made, self._ways = Reads(), [], []
         self._activations = Activations()
@@ -195,6 +202,10 @@ class Dataflow(TorchFunctionMode):
         self._written |= call.written
         self._values.given_back(call, results, bits)
         numbered = [(self._values.of(tensor).number, tensor) for tensor in results]
+        if call.name in _CELLS or (
+            not self._states.isdisjoint(call.numbers) and _STILL_A_STATE.fullmatch(call.name)
+        ):
+            self._states.update(number for number, _ in numbered)
         origin = self._samples.call(call, (number for number, _ in numbered), self._steps)
         if site is not None and origin == Origin.OTHERS:
             self._step.of_others |= site.around
@@ -250,11 +261,12 @@ class Dataflow(TorchFunctionMode):
             self._step.around[place] += ns
 
     def _add_cell(self, call: Call, site: Site) -> None:
-        needs = self._values.of(call.given[0]).bits
         earlier = self._bits.get((site.key, self._segment), [])
         cells = self._step.cells.setdefault(site.key, Cells(site.around))
         cells.count += 1
-        cells.free += not any(needs >> bit & 1 for bit in earlier)
+        inputs, state = (self._values.of(tensor) for tensor in call.given[:2])
+        is_output = state.number in self._states
+        cells.free += not any((inputs.bits | (0 if is_output else state.bits)) >> bit & 1 for bit in earlier)
 
     def _add_write(self, call: Call, ns: int) -> int:
         """A part of a tensor is written, as a loop does row by row. It needs what it writes, and nothing of

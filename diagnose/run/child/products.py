@@ -10,6 +10,7 @@ from functools import partial
 
 from torch import Tensor
 
+from .attention_trial import WrittenAttention, left_by_fused
 from .convolution import convolution_of
 from .factored import Factored
 from .inspection import inside_a_transform
@@ -26,7 +27,17 @@ from .zeros import is_depthwise, nearly_empty
 
 _LARGE_BYTES = 1 << 20
 # the facts' names
-WAYS = ("sparse", "coordinates", "repeated", "matrices", "factored", "beyond", "patches", "masked")
+WAYS = (
+    "attention",
+    "sparse",
+    "coordinates",
+    "repeated",
+    "matrices",
+    "factored",
+    "beyond",
+    "patches",
+    "masked",
+)
 
 
 class Products:
@@ -36,7 +47,7 @@ class Products:
         self.ways: defaultdict[str, Mendable] = defaultdict(Mendable)
         self.depthwise: dict[Place, Sum] = {}  # convolutions, of channels by themselves
         self.large_bytes: Counter[Place] = Counter()  # of results that are no views
-        self._rows, self._factored = RepeatedRows(), Factored()
+        self._rows, self._factored, self._attention = RepeatedRows(), Factored(), WrittenAttention()
         # by the number of a value the call that made it: line, ns, and ns if it is trained
         self._copies: dict[int, tuple[Place, int, int]] = {}
 
@@ -58,6 +69,10 @@ class Products:
             self.depthwise.setdefault(place, Sum()).add(ns, trained_ns)
         if inside_a_transform():
             return  # there nothing can be tried
+        attention = self._attention.call(call, result)
+        if attention is not None:
+            fused = partial(left_by_fused, attention, ns, is_trained=is_trained)
+            self._add_tried("attention", place, ns, trained_ns, fused)
         empty = nearly_empty(name, given)
         if empty is not None:
             matrix, other, comes_first = empty

@@ -44,8 +44,8 @@ class Group:
 
 @dataclass
 class Cells:
-    """Calls of a recurrent cell in one loop, ``free`` of them with an input that depends on none before; the
-    lines that lead there.
+    """Calls of a recurrent cell in one loop, ``free`` of them with an input that depends on none before, and
+    with a state that is another one's output or depends on none; the lines that lead there.
     """
 
     around: frozenset[Place]
