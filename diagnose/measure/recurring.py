@@ -118,6 +118,17 @@ def seen_share(recording: Recording, lines: Collection[tuple[str, int]]) -> floa
     return len(np.unique(step[(step >= 0) & (step < len(borders) - 1)])) / (len(borders) - 1)
 
 
+def batch_elsewhere(recording: Recording, line: Line, stacks: Collection[Stack]) -> int | None:
+    """What the line mostly gives a model, but for the looks at these stacks; None where no look tells."""
+    looks = _looks(recording)
+    if looks is None:
+        return None
+    counts = [line in stack and stack not in stacks for stack in looks.stacks]
+    given = looks.batch[np.array(counts, bool)[looks.stack]]
+    given = given[given > 0]
+    return Counter(given.tolist()).most_common(1)[0][0] if len(given) else None
+
+
 def _borders(recording: Recording) -> np.ndarray | None:
     """When the plain steps begin and the last one ends, ns."""
     phase = recording.phase("plain")

@@ -43,19 +43,21 @@ def looked_at(
     lines: dict[int, list[list[Any]]],
     rest_ms: float = 10,
     batch: int = 0,
+    train: list[list[Any]] = TRAIN,
+    trained: int = 0,
     **facts: Any,
 ) -> Measured:
-    """A look a ms, at the end of each: at ``lines`` of that step until its last 10 ms, then at training.
-    ``batch``: what evaluations give the model.
+    """A look a ms, at the end of each: at ``lines`` of that step until its last 10 ms, then at training
+    (``train``). ``batch``, ``trained``: what evaluations and training give the model.
     """
-    stacks = [TRAIN, EVALUATE, SAVE]
+    stacks = [train, EVALUATE, SAVE]
     ns, stack, begin = [], [], 0.0
     for number, length in enumerate(plain_ms):
         for ms in range(1, int(length)):
             ns.append(int((begin + ms) * MS))
             stack.append(stacks.index(lines[number]) if number in lines and ms <= length - rest_ms else 0)
         begin += length
-    given = [batch if stacks[number] is EVALUATE else 0 for number in stack]
+    given = [{0: trained, 1: batch}.get(number, 0) for number in stack]
     samples = {"ns": ns, "stack": stack, "batch": given, "stacks": stacks}
     return measured_case(
         {"timeline": STEP, "plain_ms": plain_ms, "facts": {"line_samples": samples, **facts}}
@@ -86,6 +88,22 @@ def test_calls_of_the_model_with_fewer_samples_than_half_of_the_trainings() -> N
 
     assert cost_ms(1) == cost_ms(32) == [(12, pytest.approx(30 / 10))]
     assert cost_ms(33) == cost_ms(0) == []  # 0: the model was not seen to be given anything
+
+
+@pytest.mark.parametrize(("line", "count"), [(12, 0), (22, 1)])
+def test_what_the_same_line_gives_a_module_in_training_counts_first(line: int, count: int) -> None:
+    """A module for sequences has the time first, one step of it in both: what other lines give says nothing."""
+    train = [["train.py", 20, "<module>", "train.py: train"], ["train.py", line, *EVALUATE[1][2:]]]
+    one = looked_at(
+        [40.0 if number % 10 == 5 else 10 for number in range(30)],
+        dict.fromkeys((5, 15, 25), EVALUATE),
+        batch=1,
+        train=train,
+        trained=1,
+        forward={"count": 2, "batch_size": 64},
+    )
+    places = FACT_SELECTORS["small_evaluation_batches"].places(one)
+    assert not isinstance(places, Missing) and len(places) == count
 
 
 def work_of(*stacks: tuple[int, list[list[Any]]]) -> Recurring:

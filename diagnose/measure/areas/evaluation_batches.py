@@ -13,7 +13,7 @@ from diagnose.measure.areas.recurring import CALLS_MODEL, average_with_evaluatio
 from diagnose.measure.areas.small_ops import SMALL_NS, dispatch_time
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_PLAIN_STEPS, NO_STEPS, NOT_RECORDED, Missing
-from diagnose.measure.recurring import Line, Recurring
+from diagnose.measure.recurring import Line, Recurring, batch_elsewhere
 from diagnose.measure.view import started_in
 from diagnose.measure.work import outermost
 from diagnose.trace.intervals import intersect, total
@@ -23,10 +23,20 @@ SMALL = 0.5  # of the training's batch
 
 def _in_small_batches(measured: Measured) -> Iterator[tuple[Recurring, float]]:
     """Such evaluations, and after how many steps each comes back."""
-    trained = measured.number("forward_batch_size")
     for work, steps in evaluations(measured):
-        if work.batch_size is not None and work.batch_size <= SMALL * trained:
+        if work.batch_size is not None and work.batch_size <= SMALL * _batch_in_training(work, measured):
             yield work, steps
+
+
+def _batch_in_training(work: Recurring, measured: Measured) -> float:
+    """What the line that calls the model for the evaluation gives it in training, where it does that, too:
+    a module for sequences has the time first. Else what models are mostly given.
+    """
+    for line, _ in _calls_of_model(work).most_common(1):
+        there = batch_elsewhere(measured.recording, line, work.looks)
+        if there is not None:
+            return there
+    return measured.number("forward_batch_size")
 
 
 def _calls_of_model(work: Recurring) -> Counter[Line]:
