@@ -1035,3 +1035,45 @@ def test_attention_that_drops_scores_and_that_of_one_query_are_not_tried() -> No
     assert tried_attention(lambda: attention(rows, rows, rows, 0.1)) == {}
     assert tried_attention(lambda: attention(rows[:, :1], rows, rows)) == {}
     assert tried_attention(lambda: functional.softmax(rows, -1) @ torch.randn(8, 3)) == {}
+
+
+# ---- recurrent modules for one time step
+
+
+@pytest.mark.parametrize("make", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize("options", [{}, {"num_layers": 2, "batch_first": True, "bias": False}], ids=str)
+def test_a_module_for_one_time_step_is_tried_as_cells(make: Any, options: dict[str, Any]) -> None:
+    module = make(6, 8, **options)
+    word = torch.randn(3, 1, 6) if options else torch.randn(1, 3, 6)
+
+    def step() -> None:
+        _, state = module(word)
+        module(word, state)
+
+    lines = seen(step)["one_step"]
+    assert {text_of(line) for line in lines} == {"_, state = module(word)", "module(word, state)"}
+    assert all(line["left_ns"] > 0 for line in lines)
+
+
+@pytest.mark.filterwarnings("ignore:LSTM with projections is not supported with oneDNN")
+@pytest.mark.parametrize("options", [{"bidirectional": True}, {"proj_size": 4}, {}], ids=str)
+def test_modules_for_which_no_cells_stand_are_not_tried(options: dict[str, Any]) -> None:
+    """Those of both directions, with projections, and those for more time steps."""
+    module, steps = nn.LSTM(6, 8, **options), 1 if options else 2
+    assert seen(lambda: module(torch.randn(steps, 3, 6)))["one_step"] == []
+
+
+@pytest.mark.parametrize("make", [nn.LSTM, nn.GRU, nn.RNN])
+def test_cells_compute_what_the_module_does(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two layers: both ways give the same rows."""
+    made: list[torch.Tensor] = []
+
+    def results(*ways: Any, is_trained: bool) -> list[int]:
+        made.extend(way(*given) for way, given in ways)
+        return [1, 1]
+
+    monkeypatch.setattr("diagnose.run.child.one_step_trial.shortest_ns", results)
+    module, word = make(6, 8, num_layers=2), torch.randn(1, 3, 6)
+    (line,) = seen(lambda: module(word))["one_step"]
+    assert line["left_ns"] == line["ns"]
+    torch.testing.assert_close(made[0].squeeze(0), made[1])

@@ -10,7 +10,7 @@ from diagnose.measure.areas.launches import cell_runs
 from diagnose.measure.areas.operators import both_ways, input_shapes, shape_of
 from diagnose.measure.loops import MIN_REPEATS, loop_time
 from diagnose.measure.measured import Measured, Value, metric
-from diagnose.measure.missing import NO_STEPS, Missing
+from diagnose.measure.missing import NO_STEPS, NOT_RECORDED, Missing
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import NO_ROWS, Rows
 from diagnose.trace.intervals import total
@@ -52,9 +52,22 @@ def _is_one_step(text: str) -> bool:
     return len(inputs) == 3 and len(state) == 3 and inputs[0] * inputs[1] == state[1] > 0
 
 
+@metric(
+    "one_step_recurrent_tried", "share", "Share of their time that cells for one time step left in this run"
+)
+def _one_step_recurrent_tried(measured: Measured) -> Value | Missing:
+    tried = (measured.recording.facts.get("dataflow") or {}).get("one_step")
+    if not tried:
+        return NOT_RECORDED
+    return min(1.0, sum(line["left_ns"] for line in tried) / max(sum(line["ns"] for line in tried), 1))
+
+
 @metric("one_step_recurrent_left", "share", "Share of their time that cells for one time step leave")
 def _one_step_recurrent_left(measured: Measured) -> Value | Missing:
-    view = measured.timeline
+    """As tried in this run, else as they usually do."""
+    view, tried = measured.timeline, measured.metric("one_step_recurrent_tried")
+    if not isinstance(tried, Missing):
+        return tried
     if view is None:
         return NO_STEPS
     rows = measured.rows(SELECTORS["one_step_recurrent"])

@@ -75,9 +75,8 @@ def left_by_fused(attention: Attention, ns: int, *, is_trained: bool) -> float |
         for count in weights.shape[-2:]
     )
     given = [tensor.detach().requires_grad_(is_trained) for tensor in (queries, keys, values)]
-    written_ns, fused_ns = (
-        shortest_ns(way, given, is_trained=is_trained) for way in (partial(written, passes), fused)
-    )
+    ways = (partial(written, passes), given), (fused, given)
+    written_ns, fused_ns = shortest_ns(*ways, is_trained=is_trained)
     return fused_ns / max(written_ns, 1)
 
 

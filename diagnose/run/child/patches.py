@@ -40,7 +40,7 @@ def left_as_product(convolution: Convolution, ns: int, *, is_trained: bool) -> f
     def as_is(picture: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
         return CONVOLUTIONS[len(stride)](picture, kernel, bias, stride=stride)
 
-    as_is_ns, product_ns = (shortest_ns(way, given, is_trained=is_trained) for way in (as_is, product))
+    as_is_ns, product_ns = shortest_ns((as_is, given), (product, given), is_trained=is_trained)
     return product_ns / max(as_is_ns, 1)
 
 

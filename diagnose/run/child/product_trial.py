@@ -1,4 +1,4 @@
-"""What a product takes that is made in another way: both are tried on what the script's product is given."""
+"""What a product takes that is made in other ways: they are tried on what the script's product is given."""
 
 from __future__ import annotations
 
@@ -9,13 +9,32 @@ import torch
 from torch import Tensor
 
 LONG_NS = 200_000_000  # of the script's product: a trial takes some ten times as long
-_TIMES, _TIMES_AT_MOST, _ENOUGH_NS = 3, 20, 2_000_000  # short ones are tried more often: they scatter
+_TIMES, _TIMES_AT_MOST, _ENOUGH_NS = 3, 20, 4_000_000  # short ones are tried more often: they scatter
+
+Way = tuple[Callable[..., Tensor], Sequence[Tensor]]  # and what it is given
 
 
-def shortest_ns(product: Callable[..., Tensor], given: Sequence[Tensor], *, is_trained: bool) -> int:
-    """Of a few products, and of their backward for what needs gradients (``is_trained``); processor time,
-    which other programs disturb least.
+def shortest_ns(*ways: Way, is_trained: bool) -> list[int]:
+    """Of each way the shortest of a few products, with their backward for what needs gradients
+    (``is_trained``); taken in turns, in processor time, which other programs disturb least.
     """
+    taken_ns: list[list[int]] = [[] for _ in ways]
+    with torch.set_grad_enabled(is_trained):
+        calls = [_with_backward(product, given, is_trained=is_trained) for product, given in ways]
+        while not _is_enough(taken_ns):
+            for call, its_ns in zip(calls, taken_ns, strict=True):
+                its_ns.append(_timed_ns(call))
+    return [min(its_ns) for its_ns in taken_ns]
+
+
+def _is_enough(taken_ns: Sequence[Sequence[int]]) -> bool:
+    times = len(taken_ns[0])
+    return times >= _TIMES and (times >= _TIMES_AT_MOST or sum(map(sum, taken_ns)) >= _ENOUGH_NS)
+
+
+def _with_backward(
+    product: Callable[..., Tensor], given: Sequence[Tensor], *, is_trained: bool
+) -> Callable[[], None]:
     given = [tensor.detach().requires_grad_(is_trained and tensor.requires_grad) for tensor in given]
     trained = [tensor for tensor in given if tensor.requires_grad]
 
@@ -26,11 +45,7 @@ def shortest_ns(product: Callable[..., Tensor], given: Sequence[Tensor], *, is_t
                 (result,), (torch.ones_like(result),), False, False, tuple(trained), accumulate_grad=False
             )
 
-    taken_ns: list[int] = []
-    with torch.set_grad_enabled(is_trained):
-        while len(taken_ns) < _TIMES or (sum(taken_ns) < _ENOUGH_NS and len(taken_ns) < _TIMES_AT_MOST):
-            taken_ns.append(_timed_ns(once))
-    return min(taken_ns)
+    return once
 
 
 def _timed_ns(call: Callable[[], None]) -> int:

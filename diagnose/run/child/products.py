@@ -16,6 +16,7 @@ from .factored import Factored
 from .inspection import inside_a_transform
 from .line_sums import Mendable, Sum
 from .masked import left_in_blocks
+from .one_step_trial import is_one_step, left_by_cells
 from .patches import is_of_patches, left_as_product
 from .places import Place
 from .repeated_matrices import left_by_einsum, without_copies
@@ -29,6 +30,7 @@ _LARGE_BYTES = 1 << 20
 # the facts' names
 WAYS = (
     "attention",
+    "one_step",
     "sparse",
     "coordinates",
     "repeated",
@@ -73,6 +75,9 @@ class Products:
         if attention is not None:
             fused = partial(left_by_fused, attention, ns, is_trained=is_trained)
             self._add_tried("attention", place, ns, trained_ns, fused)
+        if is_one_step(call):
+            by_cells = partial(left_by_cells, call, ns, is_trained=is_trained)
+            self._add_tried("one_step", place, ns, trained_ns, by_cells)
         empty = nearly_empty(name, given)
         if empty is not None:
             matrix, other, comes_first = empty

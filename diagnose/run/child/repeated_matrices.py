@@ -57,8 +57,8 @@ def left_by_einsum(
     batch = sorted({*left.letters, *right.letters} - {_ROWS, _SUMMED, _COLUMNS})
     equation = f"{left.letters},{right.letters}->{''.join(batch)}{_ROWS}{_COLUMNS}"
     by_einsum = partial(torch.einsum, equation)
-    as_is_ns = shortest_ns(torch.matmul, given, is_trained=is_trained)
-    by_einsum_ns = shortest_ns(by_einsum, [left.tensor, right.tensor], is_trained=is_trained)
+    ways = (torch.matmul, given), (by_einsum, [left.tensor, right.tensor])
+    as_is_ns, by_einsum_ns = shortest_ns(*ways, is_trained=is_trained)
     return by_einsum_ns / max(as_is_ns, 1)
 
 

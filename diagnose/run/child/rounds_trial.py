@@ -59,6 +59,5 @@ def left_of_rounds(name: str, given: list[Tensor], ns: int, count: int) -> float
         rows = (torch.cat([torch.atleast_2d(tensor)] * count) for tensor in given[:batched])
         return make(*rows, *given[batched:])
 
-    is_trained = torch.is_grad_enabled()
-    rounds_ns, once_ns = (shortest_ns(way, given, is_trained=is_trained) for way in (in_rounds, at_once))
+    rounds_ns, once_ns = shortest_ns((in_rounds, given), (at_once, given), is_trained=torch.is_grad_enabled())
     return min(1.0, once_ns / max(rounds_ns, 1))

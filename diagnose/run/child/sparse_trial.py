@@ -38,9 +38,8 @@ def left_if_by_rows(given: list[Tensor], ns: int, *, is_trained: bool) -> float 
         matrix = matrix.detach().coalesce()
         by_rows = matrix.to_sparse_csr()
         given = [dense.detach().requires_grad_(is_trained)]
-        as_is_ns, by_rows_ns = (
-            shortest_ns(partial(torch.mm, kept), given, is_trained=is_trained) for kept in (matrix, by_rows)
-        )
+        ways = [(partial(torch.mm, kept), given) for kept in (matrix, by_rows)]
+        as_is_ns, by_rows_ns = shortest_ns(*ways, is_trained=is_trained)
         return by_rows_ns / max(as_is_ns, 1)
     return None
 
@@ -66,10 +65,9 @@ def left_if_sparse(
             ways = [(by_rows, table), (partial(_looked_up, kept), table)]
         else:
             ways = [(by_rows, rows)]
-        dense_ns, *sparse_ns = (
-            shortest_ns(way, [given.requires_grad_(is_trained)], is_trained=is_trained)
-            for way, given in [(partial(torch.mm, empty), rows), *ways]
-        )
+        ways = [(partial(torch.mm, empty), rows), *ways]
+        given = ((way, [given.requires_grad_(is_trained)]) for way, given in ways)
+        dense_ns, *sparse_ns = shortest_ns(*given, is_trained=is_trained)
         return min(sparse_ns) / max(dense_ns, 1)
     return None
 
