@@ -1009,6 +1009,17 @@ def test_attention_that_is_written_out_is_tried_fused(one_thread: None) -> None:
     assert left(16, 512, 32) < 0.9 * left(64, 16, 8)  # 0.4 to 0.6, and 0.9 to 1.3 on one core
 
 
+def test_attention_by_einsum_is_tried_too() -> None:
+    """Whose values have the heads behind the keys."""
+    queries, keys, values = (torch.randn(2, 16, 4, 8) for _ in range(3))
+
+    def step() -> None:
+        weights = torch.einsum("bqhd,bkhd->bhqk", queries, keys).softmax(-1)
+        torch.einsum("bhqk,bkhd->bqhd", weights, values)
+
+    assert list(tried_attention(step)) == ['torch.einsum("bhqk,bkhd->bqhd", weights, values)']
+
+
 def test_passes_over_the_scores_are_tried_with_them() -> None:
     """The scale and the mask: the division is none, for it is of the queries."""
     rows, mask = torch.randn(4, 16, 8), torch.zeros(16, 16)

@@ -19,7 +19,7 @@ from .product_trial import LONG_NS, shortest_ns
 from .values import Call
 
 _SOFTMAX = {"softmax", "_softmax"}
-_PRODUCTS = {"matmul", "__matmul__", "bmm"}
+_PRODUCTS = {"matmul", "__matmul__", "bmm", "einsum"}
 # what is done to scores before their softmax, one pass over them each: the scale, a mask
 _PASS = re.compile(r"(__i?)?(add|sub|mul|div|truediv|masked_fill|where)(__|_)?")
 _DIMENSIONS = (3, 4)  # [batch and heads, queries, keys], or batch and heads apart
@@ -27,10 +27,12 @@ _FEW = 2  # queries: with one, no kernel has anything to save
 
 
 class Attention(NamedTuple):
-    """What its second product is given; ``passes`` over the scores between the first one and the softmax."""
+    """``weights`` that its softmax gives, [… , queries, keys]; ``width`` of a value; ``passes`` over the
+    scores between the first product and the softmax.
+    """
 
     weights: Tensor
-    values: Tensor
+    width: int
     passes: int
 
 
@@ -56,11 +58,13 @@ class WrittenAttention:
 
 
 def _attention(weights: Tensor, values: Tensor, passes: int) -> Attention | None:
-    fits = values.dim() == weights.dim() and values.shape[:-1] == (*weights.shape[:-2], weights.shape[-1])
+    """For `einsum` values may have their dimensions in another order, the width last."""
+    width = values.shape[-1]
+    fits = values.dim() == weights.dim() and values.numel() == weights[..., 0, :].numel() * width
     on_cpu = all(
         tensor.device.type == "cpu" and tensor.layout == torch.strided for tensor in (weights, values)
     )
-    return Attention(weights, values, passes) if fits and on_cpu and weights.is_floating_point() else None
+    return Attention(weights, width, passes) if fits and on_cpu and weights.is_floating_point() else None
 
 
 def left_by_fused(attention: Attention, ns: int, *, is_trained: bool) -> float | None:
@@ -69,12 +73,12 @@ def left_by_fused(attention: Attention, ns: int, *, is_trained: bool) -> float |
     """
     if ns > LONG_NS:
         return None
-    weights, values, passes = attention
-    queries, keys = (
-        torch.ones(*weights.shape[:-2], count, values.shape[-1], dtype=weights.dtype)
-        for count in weights.shape[-2:]
-    )
-    given = [tensor.detach().requires_grad_(is_trained) for tensor in (queries, keys, values)]
+    weights, width, passes = attention
+    queries, keys = weights.shape[-2:]
+    given = [
+        torch.ones(*weights.shape[:-2], count, width, dtype=weights.dtype).requires_grad_(is_trained)
+        for count in (queries, keys, keys)
+    ]
     ways = (partial(written, passes), given), (fused, given)
     written_ns, fused_ns = shortest_ns(*ways, is_trained=is_trained)
     return fused_ns / max(written_ns, 1)
