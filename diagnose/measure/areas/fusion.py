@@ -7,8 +7,9 @@ import re
 import numpy as np
 import pandas as pd
 
+from diagnose.measure.areas.dataflow import left_as_tried
 from diagnose.measure.measured import Measured, Value, metric
-from diagnose.measure.missing import NOT_RECORDED, Missing
+from diagnose.measure.missing import Missing
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.sizes import number_counts
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, once
@@ -139,10 +140,7 @@ def _written_out_attention(view: Selection) -> Rows:
     "Share of its time that fused attention leaves, as tried in this run",
 )
 def _written_out_attention_left(measured: Measured) -> Value | Missing:
-    tried = (measured.recording.facts.get("dataflow") or {}).get("attention")
-    if not tried:
-        return NOT_RECORDED
-    return min(1.0, sum(line["left_ns"] for line in tried) / max(sum(line["ns"] for line in tried), 1))
+    return left_as_tried(measured, "attention")
 
 
 @metric("written_out_attention_gain_share", "share", "Share of the step that fused attention saves")

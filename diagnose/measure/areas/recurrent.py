@@ -6,11 +6,12 @@ import re
 
 import numpy as np
 
+from diagnose.measure.areas.dataflow import left_as_tried
 from diagnose.measure.areas.launches import cell_runs
 from diagnose.measure.areas.operators import both_ways, input_shapes, shape_of
 from diagnose.measure.loops import MIN_REPEATS, loop_time
 from diagnose.measure.measured import Measured, Value, metric
-from diagnose.measure.missing import NO_STEPS, NOT_RECORDED, Missing
+from diagnose.measure.missing import NO_STEPS, Missing
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import NO_ROWS, Rows
 from diagnose.trace.intervals import total
@@ -56,10 +57,7 @@ def _is_one_step(text: str) -> bool:
     "one_step_recurrent_tried", "share", "Share of their time that cells for one time step left in this run"
 )
 def _one_step_recurrent_tried(measured: Measured) -> Value | Missing:
-    tried = (measured.recording.facts.get("dataflow") or {}).get("one_step")
-    if not tried:
-        return NOT_RECORDED
-    return min(1.0, sum(line["left_ns"] for line in tried) / max(sum(line["ns"] for line in tried), 1))
+    return left_as_tried(measured, "one_step")
 
 
 @metric("one_step_recurrent_left", "share", "Share of their time that cells for one time step leave")
