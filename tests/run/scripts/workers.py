@@ -17,7 +17,7 @@ class Slow(Dataset):
         return 64
 
     def __getitem__(self, index):
-        time.sleep(0.001)
+        time.sleep(0.003)
         return torch.full((8,), float(index))
 
 
