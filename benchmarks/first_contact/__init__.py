@@ -3,7 +3,7 @@
 python -m benchmarks first-contact [--write]    the figures of every version, from what is kept; with --write
                                                 in docs/accuracy.md
 python -m benchmarks first-contact run [NAME…]  runs scripts that today's version has not met
-python -m benchmarks first-contact again [NAME…] [--kind healthy]
+python -m benchmarks first-contact check [NAME…] [--kind healthy]
                                                 runs scripts met before and says what of each is missed, or
                                                 wrong, today; nothing is kept
 python -m benchmarks first-contact show NAME    an entry: the oracle and every answer
@@ -26,7 +26,7 @@ from benchmarks.first_contact.traces import meet_traces, traces_part
 from benchmarks.options import parser
 from benchmarks.pages import write_part
 
-ACTIONS = ("table", "run", "again", "show", "traces")
+ACTIONS = ("table", "run", "check", "show", "traces")
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> None:
     if given.action == "run":
         for entry in chosen:
             print(entry.name, meet(entry, given.scripts, again=given.again), flush=True)
-    elif given.action == "again":
+    elif given.action == "check":
         for entry in chosen:
             try:
                 print(verdict(Judged(entry, asked(entry, given.scripts))), flush=True)

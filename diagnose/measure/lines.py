@@ -65,10 +65,10 @@ def lines_inside(measured: Measured, lines: Collection[Line]) -> frozenset[Line]
     detail = measured.detail
     if detail is None or not len(detail.calls) or not lines:
         return frozenset()
-    found, parts = _lines_within(detail, lines), _parts(detail)
+    found = _lines_within(detail, lines)
     for looped in _looped(measured, lines):
         inside = looped | _lines_within(detail, looped)
-        if not inside & parts:
+        if not inside & _parts(detail):
             found |= inside
     return frozenset(found - set(lines))
 
@@ -139,6 +139,7 @@ def backward_of_lines(view: Selection) -> dict[tuple[str, int], Rows]:
     return {(str(file), int(line)): rows[found] for (file, line), found in by_place.items()}
 
 
+@once
 def _parts(view: Selection) -> set[tuple[str, int]]:
     """The lines that call the backward or the optimizer's step."""
     marked = view.host.loc[view.marked("backward", "optimizer"), ["file", "line"]]

@@ -5,9 +5,24 @@ from __future__ import annotations
 import ast
 import linecache
 import os
+from functools import lru_cache
 from pathlib import Path
 
 from diagnose.measure.recording import Recording
+
+
+@lru_cache(maxsize=64)
+def _loops_in(text: str) -> tuple[tuple[int, int], ...]:
+    """Kept, for each finding asks."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return ()
+    return tuple(
+        (node.lineno, node.end_lineno or node.lineno)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.For | ast.AsyncFor | ast.While)
+    )
 
 
 class Sources:
@@ -44,15 +59,7 @@ class Sources:
 
     def loops(self, file: str) -> list[tuple[int, int]]:
         """First and last line of each `for` and `while`; none if the file is not at hand, or not Python."""
-        try:
-            tree = ast.parse("\n".join(line.rstrip("\n") for line in self.lines(file)))
-        except (SyntaxError, ValueError, RecursionError):
-            return []
-        return [
-            (node.lineno, node.end_lineno or node.lineno)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.For | ast.AsyncFor | ast.While)
-        ]
+        return list(_loops_in("\n".join(line.rstrip("\n") for line in self.lines(file))))
 
     def line(self, file: str, number: int) -> str:
         """The line's text without indentation; empty if the file is not at hand."""

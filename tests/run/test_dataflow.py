@@ -895,7 +895,7 @@ def test_cells_are_free_whose_state_is_an_earlier_output(of_a_sequence: str, fre
 
 
 def test_cells_of_the_nodes_of_a_graph_are_one_call_a_level(one_thread: None) -> None:
-    """Of three levels with five nodes each: one cell and one message a level are left."""
+    """Of three levels with five nodes each: one cell a level is left."""
     cell, inputs = nn.GRUCell(64, 64), torch.randn(15, 1, 64)
 
     def step() -> None:

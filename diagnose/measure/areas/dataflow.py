@@ -41,15 +41,6 @@ def _dataflow(measured: Measured) -> dict[str, Any] | Missing:
     return NOT_RECORDED if found is None else dict(found)
 
 
-def left_as_tried(measured: Measured, what: str) -> float | Missing:
-    """The share of the time of such calls that another way left, as the run tried it."""
-    told = _dataflow(measured)
-    tried = [] if isinstance(told, Missing) else told.get(what)
-    if not tried:
-        return NOT_RECORDED
-    return min(1.0, sum(line["left_ns"] for line in tried) / max(sum(line["ns"] for line in tried), 1))
-
-
 def _loops(measured: Measured) -> list[_Loop] | Missing:
     told, view = _dataflow(measured), measured.detail
     if isinstance(told, Missing):

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.areas.dataflow import left_as_tried
+from diagnose.measure.areas.tried import define_gain_share, left_as_tried
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import Missing
 from diagnose.measure.selection import Selection, selector
@@ -24,7 +24,7 @@ LAYER_OP = (
 DROPS = r"^aten::(bernoulli_?|native_dropout)$"  # a dropout that is active
 PROJECTION, PROJECTIONS_AT_MOST = r"^aten::(mm|addmm)$", 2
 LINEAR = r"^aten::(linear|mm|addmm)$|\b(Mm|Addmm)Backward0$"
-ATTENTION_LEFT = 0.4  # of its time, if fused: the multiplications stay (the rule's own ratio)
+ATTENTION_LEFT = 0.4  # of its time, if fused: the multiplications stay
 FUSED_ATTENTION = r"scaled_dot_product|flash_attn|efficient_attention"
 # without those that gather and scatter by an index: how they read is what takes their time
 POINTWISE_KERNEL = r"(?i)(?<!index_)elementwise_kernel|vectorized_elementwise|unrolled_elementwise"
@@ -135,22 +135,22 @@ def _written_out_attention(view: Selection) -> Rows:
 
 
 @metric(
-    "written_out_attention_left",
+    "written_out_attention_tried",
     "share",
-    "Share of its time that fused attention leaves, as tried in this run",
+    "Share of its time that fused attention left, as tried in this run",
 )
-def _written_out_attention_left(measured: Measured) -> Value | Missing:
+def _written_out_attention_tried(measured: Measured) -> Value | Missing:
     return left_as_tried(measured, "attention")
 
 
-@metric("written_out_attention_gain_share", "share", "Share of the step that fused attention saves")
-def _written_out_attention_gain_share(measured: Measured) -> Value | Missing:
+@metric("written_out_attention_left", "share", "Share of its time that fused attention leaves")
+def _written_out_attention_left(measured: Measured) -> Value | Missing:
     """As tried in this run, else as it usually does."""
-    share, left = (
-        measured.needed("written_out_attention_share"),
-        measured.metric("written_out_attention_left"),
-    )
-    return share * (1 - (ATTENTION_LEFT if isinstance(left, Missing) else float(left)))
+    tried = measured.metric("written_out_attention_tried")
+    return ATTENTION_LEFT if isinstance(tried, Missing) else tried
+
+
+define_gain_share("written_out_attention", "Share of the step that fused attention saves")
 
 
 # ---- chains of pointwise kernels

@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 
-from diagnose.measure.areas.dataflow import left_as_tried
 from diagnose.measure.areas.launches import cell_runs
 from diagnose.measure.areas.operators import both_ways, input_shapes, shape_of
+from diagnose.measure.areas.tried import define_gain_share, left_as_tried
 from diagnose.measure.loops import MIN_REPEATS, loop_time
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import NO_STEPS, Missing
@@ -96,14 +96,5 @@ def _rnn_cell_loop_left(measured: Measured) -> Value | Missing:
     return float(np.average([*left, OF_LAUNCHES], weights=[*dur, beside_ns]))
 
 
-def _gain_share(name: str, meaning: str) -> None:
-    """Of a selector with a metric of what is left of its time."""
-
-    @metric(f"{name}_gain_share", "share", meaning)
-    def gain_share(measured: Measured) -> Value | Missing:
-        share, left = measured.needed(f"{name}_share"), measured.metric(f"{name}_left")
-        return 0.0 if isinstance(left, Missing) else share * (1 - float(left))
-
-
-_gain_share("one_step_recurrent", "Share of the step that cells in their place save")
-_gain_share("rnn_cell_loop", "Share of the step that a module in the place of cells saves")
+define_gain_share("one_step_recurrent", "Share of the step that cells in their place save")
+define_gain_share("rnn_cell_loop", "Share of the step that a module in the place of cells saves")

@@ -54,7 +54,7 @@ _CELLS = ("gru_cell", "lstm_cell", "rnn_tanh_cell", "rnn_relu_cell")
 # what a state stays the output of a cell by: shaped otherwise, or masked where a sequence is over
 _STILL_A_STATE = re.compile(
     r"__getitem__|__get__|view|reshape|(un)?squeeze|flatten|transpose|expand|contiguous|detach|clone|to|chunk"
-    r"|split|unbind|select|index_select|narrow|where|masked_fill|(__)?r?(mul|add|sub)(__)?|dropout|zoneout"
+    r"|split|unbind|select|index_select|narrow|where|masked_fill|(__)?r?(mul|add|sub)(__)?|dropout"
 )
 _UNTOLD = -1  # bits of what depends on more groups than are told apart
 
@@ -139,6 +139,7 @@ class Dataflow(TorchFunctionMode):
         self._later = []
         self._written: set[int] = set()  # values (by number) that were written to
         self._samples = SampleWork()
+        self._tried_rounds: dict[Any, float | None] = {}
         self._states: set[int] = set()  # values (by number) that cells have given
         self._first_calls = None
         self._reads, self._made, self._ways = Reads(), [], []
@@ -311,8 +312,15 @@ class Dataflow(TorchFunctionMode):
         group.varied |= call.number != group.number
         if group.count in TRIED_ROUNDS and group.is_loop and self._first_calls is None:
             group.loop = apart(site, group.site)
-            group.left = left_of_rounds(call.name, call.given, ns, group.count)
+            group.left = self._left_of_rounds(call, site, ns, group.count)
         return 1 << group.bit
+
+    def _left_of_rounds(self, call: Call, site: Site, ns: int, count: int) -> float | None:
+        """Of groups at the same instructions, with tensors of the same shapes, the first is tried."""
+        key = site.key, count, tuple(tensor.shape for tensor in call.given)
+        if key not in self._tried_rounds:
+            self._tried_rounds[key] = left_of_rounds(call.name, call.given, ns, count)
+        return self._tried_rounds[key]
 
     def _reads_of_step(self) -> None:
         self._reads.step(with_backward=self._step.backward_ns > 0)

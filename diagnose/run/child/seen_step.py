@@ -13,7 +13,8 @@ from .penalties import Penalties
 from .places import Place
 
 ROUNDS_AT_LEAST = 4  # of a loop
-TRIED_ROUNDS = (4, 8)  # after so many, what one product for all leaves is tried: more leave little less
+# after so many, what one product for all leaves is tried: more leave little less
+TRIED_ROUNDS = (ROUNDS_AT_LEAST, 8)
 _CELLS_AT_LEAST, _MOST = 8, 0.9
 
 
