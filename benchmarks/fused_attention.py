@@ -2,8 +2,9 @@
 
     python -m benchmarks fused-attention
 
-ms of the shortest of several timings each, with the backward, by threads and sizes. Written out: the product,
-a scale and a mask over the scores, the softmax, the product.
+ms of the shortest of several timings each, with the backward, by threads, sizes and dimensions: three with
+batch and heads in one, four with them apart. Written out: the product, a scale and a mask over the scores,
+the softmax, the product.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 import torch
+from torch.nn.functional import scaled_dot_product_attention
 
-from benchmarks.local_attention import Attention, both_ways
+from benchmarks.local_attention import both_ways
 from benchmarks.two_ways import Case, compare
-from diagnose.run.child.attention_trial import fused, written
+from diagnose.run.child.attention_trial import written
 
 # heads of all sequences together, tokens, width
 SIZES = [
@@ -31,12 +33,13 @@ PASSES = 2
 
 
 def cases() -> Iterator[Case]:
-    for heads, tokens, width in SIZES:
-        given = [torch.randn(1, heads, tokens, width, requires_grad=True) for _ in range(3)]
-        ways: tuple[Attention, Attention] = partial(written, PASSES), fused
-        yield Case((heads, tokens, width), *(partial(both_ways, attention, given) for attention in ways))
+    for size in SIZES:
+        for dimensions, shape in ((4, (1, *size)), (3, size)):
+            given = [torch.randn(*shape, requires_grad=True) for _ in range(3)]
+            ways = partial(written, PASSES), scaled_dot_product_attention
+            yield Case((*size, dimensions), *(partial(both_ways, attention, given) for attention in ways))
 
 
 def main(arguments: Sequence[str]) -> int:
-    columns = ["heads", "tokens", "width", "written ms", "fused ms"]
+    columns = ["heads", "tokens", "width", "dimensions", "written ms", "fused ms"]
     return compare("fused-attention", __doc__, arguments, columns, cases, timings=6)

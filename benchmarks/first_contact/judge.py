@@ -44,8 +44,8 @@ REMARK = (
     "of one thread's processor time, and the decoys of tt03 and tt05 are not timed.\n\n"
     "0.1.0+9a683091: one round of eleven scripts; nothing else ran while they were met. Variants of vv01 to "
     "vv06 were timed as processes that took turns: two equal copies differ by 10 %, at times by 20. uu05 has "
-    "one pair of whole runs, and three rounds of steps. Cells in the place of vv06's module, which counts as "
-    "wrong there, leave three quarters of its time, timed alone later."
+    "one pair of whole runs, and three rounds of steps. Cells in the place of vv06's module count as wrong; "
+    "later they left 0.6 to 0.7 of such a module's time (`python -m benchmarks cell-loops`)."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them

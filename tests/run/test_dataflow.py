@@ -994,7 +994,7 @@ def tried_attention(step: Callable[[], Any]) -> dict[str, float]:
 
 
 def test_attention_that_is_written_out_is_tried_fused(one_thread: None) -> None:
-    """Of long sequences reading and writing the scores is most of the work, of short ones it is not. The
+    """Of long sequences reading and writing the scores is most of the work, of 50 tokens it is not. The
     script's random numbers stay what they are.
     """
 
@@ -1006,7 +1006,7 @@ def test_attention_that_is_written_out_is_tried_fused(one_thread: None) -> None:
         assert torch.equal(torch.random.get_rng_state(), state)
         return told[1]
 
-    assert left(16, 512, 32) < 0.9 * left(64, 16, 8)  # 0.4 to 0.6, and 0.9 to 1.3 on one core
+    assert left(16, 512, 32) < 0.9 * left(60, 50, 6)  # 0.3 to 0.7, and 0.9 to 1.0 on one core
 
 
 def test_attention_by_einsum_is_tried_too() -> None:
@@ -1088,3 +1088,17 @@ def test_cells_compute_what_the_module_does(make: Any, monkeypatch: pytest.Monke
     (line,) = seen(lambda: module(word))["one_step"]
     assert line["left_ns"] == line["ns"]
     torch.testing.assert_close(made[0].squeeze(0), made[1])
+
+
+def test_trying_cells_draws_no_random_numbers() -> None:
+    """Nor does the module that stands beside them: its dropout between layers is left out."""
+    module, word = nn.LSTM(6, 8, num_layers=2, dropout=0.5), torch.randn(1, 3, 6)
+    drawn = []
+    for is_looked_at in (False, True):
+        torch.manual_seed(0)
+        if is_looked_at:
+            assert seen(lambda: module(word))["one_step"]
+        else:
+            module(word)
+        drawn.append(torch.rand(4).tolist())
+    assert drawn[0] == drawn[1]

@@ -1,8 +1,8 @@
 """Attention written out as product, softmax, product: what `scaled_dot_product_attention` leaves of its time.
 
 On a GPU reading and writing the scores is saved. A CPU's fused kernel gains by that for long sequences, and
-hardly for short ones (`python -m benchmarks fused-attention`): there both are tried on tensors of the same
-shapes.
+hardly for 50 to 130 tokens (`python -m benchmarks fused-attention`): there both are tried on tensors of the
+same shapes.
 """
 
 from __future__ import annotations

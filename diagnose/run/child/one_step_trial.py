@@ -11,10 +11,11 @@ import torch
 from torch import Tensor
 
 from .product_trial import LONG_NS, shortest_ns
+from .rounds_trial import lstm_cell
 from .values import Call
 
-_CELLS: dict[str, Callable[..., Tensor | tuple[Tensor, Tensor]]] = {
-    "lstm": torch.lstm_cell,
+_CELLS: dict[str, Callable[..., Tensor]] = {
+    "lstm": lstm_cell,
     "gru": torch.gru_cell,
     "rnn_tanh": torch.rnn_tanh_cell,
     "rnn_relu": torch.rnn_relu_cell,
@@ -38,29 +39,24 @@ def left_by_cells(call: Call, ns: int, *, is_trained: bool) -> float | None:
     """
     if ns > LONG_NS:
         return None
-    given_inputs, state, weights, *options = call.arguments
+    inputs, state, weights, has_biases, layers, _, trains, _, batch_first = call.arguments
     states = list(state) if isinstance(state, (tuple, list)) else [state]
-    module, cell, layers, batch_first = getattr(torch, call.name), _CELLS[call.name], options[1], options[5]
-    each = len(weights) // layers
+    module, cell, each = getattr(torch, call.name), _CELLS[call.name], len(weights) // layers
+    # without the dropout between layers: the script's random numbers stay what they are
+    options = has_biases, layers, 0.0, trains, False, batch_first
 
     def by_module(inputs: Tensor, *given: Tensor) -> Tensor:
         state, weights = list(given[: len(states)]), list(given[len(states) :])
-        output: Tensor = module(inputs, state if call.name == "lstm" else state[0], weights, *options)[0]
+        output: Tensor = module(inputs, state if len(state) > 1 else state[0], weights, *options)[0]
         return output
 
     def by_cells(inputs: Tensor, *given: Tensor) -> Tensor:
         state, weights = given[: len(states)], given[len(states) :]
-        rows = inputs.squeeze(1 if batch_first else 0)
+        rows = inputs.squeeze(int(batch_first))
         for layer in range(layers):
-            before = [part[layer] for part in state]
-            made = cell(
-                rows,
-                before if call.name == "lstm" else before[0],
-                *weights[each * layer : each * (layer + 1)],
-            )
-            rows = made[0] if isinstance(made, tuple) else made
+            rows = cell(rows, *(part[layer] for part in state), *weights[each * layer : each * (layer + 1)])
         return rows
 
-    given = [given_inputs, *states, *weights]
+    given = [inputs, *states, *weights]
     module_ns, cells_ns = shortest_ns((by_module, given), (by_cells, given), is_trained=is_trained)
     return cells_ns / max(module_ns, 1)

@@ -22,7 +22,8 @@ class _Product(NamedTuple):
     batched: int = 1
 
 
-def _lstm_cell(rows: Tensor, state: Tensor, memory: Tensor, *weights: Tensor) -> Tensor:
+def lstm_cell(rows: Tensor, state: Tensor, memory: Tensor, *weights: Tensor) -> Tensor:
+    """Its output alone, as other cells give it."""
     return torch.lstm_cell(rows, (state, memory), *weights)[0]
 
 
@@ -31,7 +32,7 @@ _PRODUCTS = {
     "matmul": _Product(torch.matmul),
     "__matmul__": _Product(torch.matmul),
     "mm": _Product(torch.matmul),
-    "lstm_cell": _Product(_lstm_cell, 3),
+    "lstm_cell": _Product(lstm_cell, 3),
     "gru_cell": _Product(torch.gru_cell, 2),
     "rnn_tanh_cell": _Product(torch.rnn_tanh_cell, 2),
     "rnn_relu_cell": _Product(torch.rnn_relu_cell, 2),
