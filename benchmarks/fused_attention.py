@@ -17,7 +17,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from benchmarks.local_attention import both_ways
 from benchmarks.two_ways import Case, compare
-from diagnose.run.child.attention_trial import written
+from diagnose.run.child.products.attention_trial import written
 
 # heads of all sequences together, tokens, width
 SIZES = [

@@ -21,10 +21,10 @@ import numpy as np
 
 from benchmarks.options import parser
 from benchmarks.tables import table
-from diagnose.run.child.line_samples import LineSamples
+from diagnose.run.child.lines.line_samples import LineSamples
+from diagnose.run.child.loading.worker_lines import WorkerLines
 from diagnose.run.child.places import Places
 from diagnose.run.child.shared_state import SharedState
-from diagnose.run.child.worker_lines import WorkerLines
 
 PAIRS = 150
 _NUMBERS = np.random.default_rng(0).normal(size=200_000)

@@ -13,7 +13,7 @@ from functools import partial
 import torch
 
 from benchmarks.two_ways import Case, alone, compare, trained
-from diagnose.run.child.patches import CONVOLUTIONS, product
+from diagnose.run.child.products.patches import CONVOLUTIONS, product
 
 # what it is, input, kernel, whether the input needs gradients
 SIZES = [

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from diagnose.measure.memory_peak import MemoryLook as Seen
-from diagnose.run.child.memory_look import MemoryLook
+from diagnose.run.child.memory.memory_look import MemoryLook
 from diagnose.run.child.places import Places
 
 HERE = str(Path(__file__).parent)

@@ -19,7 +19,7 @@ from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import Recording
 from diagnose.measure.spread import row_noise_ms
 from diagnose.pipeline import analyse
-from diagnose.run.child.step_clock import StepClock
+from diagnose.run.child.steps.step_clock import StepClock
 
 from .report.documents import (
     Document,

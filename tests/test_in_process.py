@@ -416,7 +416,7 @@ def test_a_block_that_ends_for_lack_of_memory_says_so(run: Callable[..., Program
 def test_ctrl_c_in_the_end_of_a_phase_leaves_no_profiler_running(run: Callable[..., Program]) -> None:
     program = run(
         """
-        from diagnose.run.child import phases
+        from diagnose.run.child.phases import phases
         def interrupted(cuda):
             if (open := recorder._session._phases)._name == "timeline" and len(open._times.ns) > 2:
                 raise KeyboardInterrupt

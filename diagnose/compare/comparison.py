@@ -30,7 +30,7 @@ from diagnose.compare.noise import FLOOR_SHARE, RowTime, Run, Runs
 from diagnose.document.model import Average, Document, Evidence, Finding, LedgerRow, Scalar, Tool
 from diagnose.document.queries import is_complete, is_whole_trace, metric, place, recorded_by_us
 from diagnose.judge.findings import OPERATORS
-from diagnose.run.child.step_clock import StepClock
+from diagnose.run.child.steps.step_clock import StepClock
 
 MOST_CHANGED = 10  # lines and operators listed
 

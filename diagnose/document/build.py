@@ -45,7 +45,7 @@ from diagnose.measure.spread import row_noise_ms
 from diagnose.predict.plan import Assessed
 from diagnose.predict.prediction import Prediction
 from diagnose.predict.utilisation import throughput
-from diagnose.run.child.step_clock import StepClock
+from diagnose.run.child.steps.step_clock import StepClock
 from diagnose.trace.collector import collector_at_rest
 from diagnose.trace.notes import Note
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from diagnose.errors import EXIT_FINDINGS, EXIT_OK
 from diagnose.judge.terms import SEVERITIES, Group, Severity, State
-from diagnose.run.child.step_clock import StepClock
+from diagnose.run.child.steps.step_clock import StepClock
 
 if TYPE_CHECKING:
     from diagnose.document.model import CallSite, Culprit, Document, Finding, PlanRow, Scalar

@@ -1,5 +1,5 @@
 """What fills memory at the peak of a step, part by part and line by line, and what stays after its step, from
-the storages that `diagnose.run.child.memory_look` saw.
+the storages that `diagnose.run.child.memory.memory_look` saw.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _INNER: tuple[Kind, ...] = ("call", "operator", "function")
 _PLACES: tuple[Kind, ...] = ("line", "annotation", "module")
 # Ranges around a step, and torch's around its wrappers of a model.
 _STEP_RANGE = f"{PROFILER_STEP.pattern}|^PyTorch Profiler"
-_OURS = r"\bdiagnose/run/child/\w+\.py\("  # frames of what the recorder wraps
+_OURS = r"\bdiagnose/run/child/[\w/]+\.py\("  # frames of what the recorder wraps
 _WRAPPER = r"^(Distributed)?DataParallel\.forward$"
 
 

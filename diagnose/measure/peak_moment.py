@@ -1,8 +1,8 @@
 """When memory is at its peak within a recorded step.
 
-The steps whose memory was looked at (`diagnose.run.child.memory_look`) are not the recorded ones, but do the
-same: the operator that made the tensor at the peak is looked for among the recorded ones of its name, as far
-into them as it was there.
+The steps whose memory was looked at (`diagnose.run.child.memory.memory_look`) are not the recorded ones, but
+do the same: the operator that made the tensor at the peak is looked for among the recorded ones of its name,
+as far into them as it was there.
 """
 
 from __future__ import annotations

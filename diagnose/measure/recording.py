@@ -24,7 +24,7 @@ from diagnose.measure.processor import RECORD as PROCESSOR_RECORD
 from diagnose.measure.warm_up import without_warm_up
 from diagnose.measure.worker_lines import COLUMNS as WORKER_LINES
 from diagnose.measure.worker_lines import read_worker_lines
-from diagnose.run.child.ticks import read_ticks
+from diagnose.run.child.steps.ticks import read_ticks
 from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
 from diagnose.trace.source import Source, is_url, shown

@@ -1,8 +1,8 @@
 """What only some of the plain steps do: a validation every tenth, a checkpoint, a buffer filled again.
 
-The child looks every few milliseconds which lines run (`run/child/line_samples.py`). A line that every step
-runs is seen in as many steps as chance says; one that only some steps run is seen often in few. The outermost
-line of that kind is where the work is called.
+The child looks every few milliseconds which lines run (`run/child/lines/line_samples.py`). A line that every
+step runs is seen in as many steps as chance says; one that only some steps run is seen often in few. The
+outermost line of that kind is where the work is called.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the script's lines take by themselves, as CPython told where each begins (`run/child/line_clock.py`).
+"""What the script's lines take by themselves, as CPython told where each begins (`run/child/lines/`).
 
 1. From a line's time comes off what being told of it cost: as often as it began, and called a function of a
    library, what that costs as measured in the run.

@@ -1,4 +1,4 @@
-"""Where the workers of loaders were while they fetched, as looked at (`run/child/worker_lines.py`)."""
+"""Where the workers of loaders were while they fetched (`run/child/loading/worker_lines.py`)."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ from diagnose.document.queries import (
 from diagnose.document.text import count, factor, ms, share
 from diagnose.document.unjudged import unjudged
 from diagnose.report import account, throughput
-from diagnose.run.child.step_clock import StepClock
+from diagnose.run.child.steps.step_clock import StepClock
 from diagnose.trace.notes import GPU_UNRECORDED, HOST_AHEAD, MARK_STEPS
 
 _ENDED = {

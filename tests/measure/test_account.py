@@ -62,7 +62,7 @@ def test_our_wrappers_are_no_names() -> None:
     found = rows("""
         main  0    1000  step    ProfilerStep#1
         main  0    900   python  /home/me/train.py(7): forward
-        main  50   600   python  /lib/diagnose/run/child/marks.py(195): torch/nn/modules/module.py: _call_impl
+        main  50   600   python  /lib/diagnose/run/child/recording/marks.py(195): torch/nn/modules/module.py: _call_impl
         main  100  100   op      aten::mm
         main  500  100   op      aten::add
         main  700  100   python  /home/me/train.py(9): log

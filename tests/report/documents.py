@@ -25,7 +25,7 @@ from diagnose.document.model import (
     Verification,
 )
 from diagnose.document.stored import to_json
-from diagnose.run.child.step_clock import StepClock
+from diagnose.run.child.steps.step_clock import StepClock
 from diagnose.trace.notes import Note
 
 Part = TypeVar("Part")

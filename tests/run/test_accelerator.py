@@ -22,10 +22,12 @@ from diagnose.errors import UsageError
 from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.pipeline import Analysis
-from diagnose.run.child import accelerator, device_ticks, machine
-from diagnose.run.child.device_ticks import DeviceTicks
-from diagnose.run.child.facts import Facts
-from diagnose.run.child.memory import Memory
+from diagnose.run.child import accelerator
+from diagnose.run.child.facts import machine
+from diagnose.run.child.facts.facts import Facts
+from diagnose.run.child.memory.memory import Memory
+from diagnose.run.child.steps import device_ticks
+from diagnose.run.child.steps.device_ticks import DeviceTicks
 from diagnose.run.gpu_state import GpuState
 from diagnose.run.launch import launch
 from diagnose.run.settings import Settings, Target

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from diagnose.run.child import copies
-from diagnose.run.child.batch_look import BatchLook
-from diagnose.run.child.models import CallCounts
+from diagnose.run.child.facts.models import CallCounts
 from diagnose.run.child.places import Places
+from diagnose.run.child.trials import copies
+from diagnose.run.child.trials.batch_look import BatchLook
 
 HERE = str(Path(__file__).parent)
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from diagnose.run.child.graph_use import GraphUse
+from diagnose.run.child.facts.graph_use import GraphUse
 from diagnose.run.child.places import Places
 
 HERE = Path(__file__)

@@ -11,9 +11,9 @@ import torch
 from torch import nn
 from torch.optim.optimizer import Optimizer, _global_optimizer_pre_hooks
 
-from diagnose.run.child import clock as clock_module
-from diagnose.run.child.clock import Clock
-from diagnose.run.child.schedule import period
+from diagnose.run.child.phases.schedule import period
+from diagnose.run.child.steps import clock as clock_module
+from diagnose.run.child.steps.clock import Clock
 
 
 class Listener:

@@ -15,9 +15,9 @@ from torch.nn import functional
 from torch.overrides import _get_current_function_mode
 
 from diagnose.run.child import guard
-from diagnose.run.child.dataflow import Dataflow
+from diagnose.run.child.dataflow.dataflow import Dataflow
 from diagnose.run.child.places import Places
-from diagnose.run.child.repeated_matrices import without_copies
+from diagnose.run.child.products.repeated_matrices import without_copies
 
 HERE = Path(__file__)
 LINES = HERE.read_text().splitlines()
@@ -64,7 +64,7 @@ def of_six_steps(steps: list[Callable[[], Any]], what: str) -> dict[str, float]:
 
 
 def test_slow_steps_are_looked_at_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("diagnose.run.child.dataflow._LONG_NS", 0)
+    monkeypatch.setattr("diagnose.run.child.dataflow.dataflow._LONG_NS", 0)
     flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
     assert flow.begin()
     assert [flow.step(), flow.step()] == [False, True]
@@ -807,7 +807,9 @@ def test_of_a_decoders_attention_only_what_is_new_is_left(monkeypatch: pytest.Mo
             state = cell(energy.sum(1), state)
 
     # all calls take as long: else the first, whose left is most, may take longest
-    monkeypatch.setattr("diagnose.run.child.dataflow.perf_counter_ns", itertools.count(0, 1000).__next__)
+    monkeypatch.setattr(
+        "diagnose.run.child.dataflow.dataflow.perf_counter_ns", itertools.count(0, 1000).__next__
+    )
     found = repeated(step)
     # of what is copied a quarter is left: 4 numbers of the result are added for 16 copied
     assert found.pop("rows = state.unsqueeze(1).repeat(1, 8, 1)") == (4, pytest.approx(0.25, abs=0.01))
@@ -1035,8 +1037,8 @@ def test_passes_over_the_scores_are_tried_with_them() -> None:
         return 0.5
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("diagnose.run.child.products.left_by_fused", left)
-        patch.setattr("diagnose.run.child.products.Products._add_tried", lambda *given: given[-1]())
+        patch.setattr("diagnose.run.child.products.products.left_by_fused", left)
+        patch.setattr("diagnose.run.child.products.products.Products._add_tried", lambda *given: given[-1]())
         seen(step)
     assert found == [0, 1, 2]
 
@@ -1083,7 +1085,7 @@ def test_cells_compute_what_the_module_does(make: Any, monkeypatch: pytest.Monke
         made.extend(way(*given) for way, given in ways)
         return [1, 1]
 
-    monkeypatch.setattr("diagnose.run.child.one_step_trial.shortest_ns", results)
+    monkeypatch.setattr("diagnose.run.child.products.one_step_trial.shortest_ns", results)
     module, word = make(6, 8, num_layers=2), torch.randn(1, 3, 6)
     (line,) = seen(lambda: module(word))["one_step"]
     assert line["left_ns"] == line["ns"]

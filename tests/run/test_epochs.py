@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from diagnose.run.child.epochs import UNKNOWN, Round, StepsLeft
 from diagnose.run.child.places import Places
+from diagnose.run.child.source.epochs import UNKNOWN, Round, StepsLeft
 
 FLAT = """
 def train(tick):

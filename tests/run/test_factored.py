@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from diagnose.run.child.factored import Factored
+from diagnose.run.child.products.factored import Factored
 
 
 def test_from_the_second_solution_on_the_factors_are_there() -> None:

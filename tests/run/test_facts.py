@@ -14,8 +14,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from diagnose.run.child import machine, memory
-from diagnose.run.child.models import CallCounts
+from diagnose.run.child.facts import machine
+from diagnose.run.child.facts.models import CallCounts
+from diagnose.run.child.memory import memory
 from diagnose.run.child.places import Places
 
 from .running import SCRIPTS, Recorded

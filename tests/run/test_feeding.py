@@ -20,8 +20,8 @@ from diagnose.measure.areas.input_rhythm import steps_into_epoch
 from diagnose.measure.metrics import Measured
 from diagnose.measure.missing import Missing
 from diagnose.measure.recording import Recording
-from diagnose.run.child.feeding import Feeding
-from diagnose.run.child.loaders import Loaders
+from diagnose.run.child.loading.feeding import Feeding
+from diagnose.run.child.loading.loaders import Loaders
 from diagnose.run.child.patching import Patches
 from diagnose.run.child.places import Places
 

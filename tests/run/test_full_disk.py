@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from diagnose.pipeline import analyse
-from diagnose.run.child.recorder import Recording
+from diagnose.run.child.recording.recorder import Recording
 from diagnose.run.child.shared_state import SharedState
-from diagnose.run.child.ticks import TickLog
+from diagnose.run.child.steps.ticks import TickLog
 from diagnose.run.child.writing import STOPPED_BY_FULL_DISK, is_full
 
 from .running import Recorded

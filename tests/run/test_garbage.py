@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.run.child import garbage
+from diagnose.run.child.facts import garbage
 from diagnose.run.child.places import Places
 
 

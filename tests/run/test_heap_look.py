@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from diagnose.run.child import heap_look
-from diagnose.run.child.heap_look import HeapLook
+from diagnose.run.child.trials import heap_look
+from diagnose.run.child.trials.heap_look import HeapLook
 
 PARAMETERS = [(-4, 0), (-1, 2**31 - 1)]
 BACK = [(-4, 65_536), (-1, 2**26)]
@@ -83,7 +83,7 @@ def test_faults_of_large_tensors_go() -> None:
     """Two tensors of 64 MB a step: 32,768 pages of 4 KiB, or fewer that are larger."""
     script = """
 import torch
-from diagnose.run.child import heap_look
+from diagnose.run.child.trials import heap_look
 heap_look._FAULTS_AT_LEAST = 0
 faults, look = [], heap_look.HeapLook()
 if look.begin():

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from diagnose.run.child import guard, index_marks
-from diagnose.run.child.index_marks import IndexMarks, indexing_lines
+from diagnose.run.child import guard
 from diagnose.run.child.places import Places
+from diagnose.run.child.recording import index_marks
+from diagnose.run.child.recording.index_marks import IndexMarks, indexing_lines
 
 HERE = Path(__file__)
 

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from diagnose.run.child import guard
-from diagnose.run.child.layout_look import LayoutLook
-from diagnose.run.child.models import CallCounts
+from diagnose.run.child.facts.models import CallCounts
 from diagnose.run.child.places import Places
+from diagnose.run.child.trials.layout_look import LayoutLook
 
 HERE = str(Path(__file__).parent)
 LINES = Path(__file__).read_text().splitlines()

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 import torch
 
-from diagnose.run.child import guard, line_clock
-from diagnose.run.child.line_clock import LineClock
+from diagnose.run.child import guard
+from diagnose.run.child.lines import line_clock
+from diagnose.run.child.lines.line_clock import LineClock
 from diagnose.run.child.places import Places
 
 HERE = str(Path(__file__).parent)

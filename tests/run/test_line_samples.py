@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from diagnose.run.child import guard
-from diagnose.run.child.line_samples import LineSamples
+from diagnose.run.child.lines.line_samples import LineSamples
 from diagnose.run.child.places import Places
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from diagnose.run.child.clock import ENGINE
-from diagnose.run.child.marks import Marks, Observer
 from diagnose.run.child.places import Places
 from diagnose.run.child.processor import Processor
+from diagnose.run.child.recording.marks import Marks, Observer
+from diagnose.run.child.steps.clock import ENGINE
 
 
 def test_tensors_can_be_made_of_single_numbers_while_operators_are_calls_and_afterwards() -> None:

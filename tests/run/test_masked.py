@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from diagnose.run.child.masked import left_in_blocks
+from diagnose.run.child.products.masked import left_in_blocks
 
 SDPA = "scaled_dot_product_attention"
 QKV = [torch.zeros(1, 1, 256, 8) for _ in range(3)]

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from diagnose.pipeline import analyse
-from diagnose.run.child.memory_errors import fatal_memory_error, gpu_out_of_memory_count
+from diagnose.run.child.memory.memory_errors import fatal_memory_error, gpu_out_of_memory_count
 from diagnose.run.child.places import Places
 
 from .running import SCRIPTS, Recorded, run_plain

@@ -17,11 +17,12 @@ from torch.autograd.grad_mode import inference_mode
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
 from diagnose.measure.memory_peak import MemoryLook as Seen
-from diagnose.run.child import guard, storage_log, storages
-from diagnose.run.child.held import _NothingIsComputed
-from diagnose.run.child.memory_look import MemoryLook
+from diagnose.run.child import guard
+from diagnose.run.child.memory import storage_log, storages
+from diagnose.run.child.memory.held import _NothingIsComputed
+from diagnose.run.child.memory.memory_look import MemoryLook
+from diagnose.run.child.memory.storages import living, owners, storage_of
 from diagnose.run.child.places import Places
-from diagnose.run.child.storages import living, owners, storage_of
 
 HERE = str(Path(__file__).parent)
 BATCH = 64

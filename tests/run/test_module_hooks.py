@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from diagnose.run.child.module_hooks import module_hooks
+from diagnose.run.child.facts.module_hooks import module_hooks
 from diagnose.run.child.places import Places
 
 HERE = Path(__file__)

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from diagnose.run.child.models import CallCounts
-from diagnose.run.child.packed_look import PackedLook
+from diagnose.run.child.facts.models import CallCounts
 from diagnose.run.child.places import Places
+from diagnose.run.child.trials.packed_look import PackedLook
 
 HERE = str(Path(__file__).parent)
 LINES = Path(__file__).read_text().splitlines()

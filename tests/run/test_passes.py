@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, IterableDataset, SubsetRandomSampler, T
 
 from diagnose.run.child import guard
 from diagnose.run.child.places import Places
-from diagnose.run.child.rare_work import RareWork
+from diagnose.run.child.source.rare_work import RareWork
 
 VALIDATED = {"epochs": 0.5, "batches": 5.0, "is_training_data": False}
 TRAINED_AGAIN = {"epochs": 1.0, "batches": 10.0, "is_training_data": True}

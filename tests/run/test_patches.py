@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from diagnose.run.child.convolution import Convolution, convolution_of
-from diagnose.run.child.patches import CONVOLUTIONS, is_of_patches, left_as_product, product
+from diagnose.run.child.products.convolution import Convolution, convolution_of
+from diagnose.run.child.products.patches import CONVOLUTIONS, is_of_patches, left_as_product, product
 
 
 def convolution(picture: tuple[int, ...], kernel: tuple[int, ...], **options: Any) -> Convolution:

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from diagnose.run.child.dataflow import Dataflow
+from diagnose.run.child.dataflow.dataflow import Dataflow
 from diagnose.run.child.places import Places
 
 HERE = Path(__file__)

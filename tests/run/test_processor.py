@@ -15,9 +15,9 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from diagnose.run.child.clock import ENGINE
-from diagnose.run.child.parts import Parts
+from diagnose.run.child.phases.parts import Parts
 from diagnose.run.child.processor import FILE, PARTS, TICK, Processor
+from diagnose.run.child.steps.clock import ENGINE
 
 from .running import Recorded
 

@@ -12,8 +12,8 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset, Subset
 
-from diagnose.run.child.first_fetches import watch_first_fetches
-from diagnose.run.child.loaders import _size
+from diagnose.run.child.loading.first_fetches import watch_first_fetches
+from diagnose.run.child.loading.loaders import _size
 
 BESIDE = np.random.default_rng(0)  # as scripts keep one in their module
 

@@ -15,9 +15,9 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 from diagnose.run.child import guard
-from diagnose.run.child.awaited import Awaited
+from diagnose.run.child.phases.awaited import Awaited
 from diagnose.run.child.places import Places
-from diagnose.run.child.rare_work import Coming, RareWork
+from diagnose.run.child.source.rare_work import Coming, RareWork
 
 BEGIN = 3
 LOOP = """

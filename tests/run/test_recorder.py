@@ -9,8 +9,8 @@ RECORDED = """
 import gc
 import psutil, torch
 from diagnose.run.child.accelerator import Activities
-from diagnose.run.child.marks import Marks
-from diagnose.run.child.recorder import Recording
+from diagnose.run.child.recording.marks import Marks
+from diagnose.run.child.recording.recorder import Recording
 
 class Nothing:
     def __getattr__(self, name):

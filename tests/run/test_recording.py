@@ -14,10 +14,10 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from diagnose.run.child import fetch
+from diagnose.run.child.loading import fetch
 from diagnose.run.child.places import Places
 from diagnose.run.child.shared_state import SharedState
-from diagnose.run.child.tick_times import TickTimes
+from diagnose.run.child.steps.tick_times import TickTimes
 
 from .running import SCRIPTS, Recorded
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from diagnose.run.child.repeats import RepeatedRows
+from diagnose.run.child.products.repeats import RepeatedRows
 
 STATE, KEYS, JOINED, WEIGHT = (
     torch.zeros(5, 6),

@@ -8,8 +8,8 @@ import pytest
 
 from diagnose.document.headline import headline_of
 from diagnose.pipeline import analyse
-from diagnose.run.child import room
-from diagnose.run.child.room import Room
+from diagnose.run.child.phases import room
+from diagnose.run.child.phases.room import Room
 from diagnose.run.child.writing import GIVEN_UP
 
 from .running import Recorded

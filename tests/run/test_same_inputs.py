@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from diagnose.run.child.facts.same_inputs import SameInputs
 from diagnose.run.child.places import Place
-from diagnose.run.child.same_inputs import SameInputs
 
 TRAIN, TEST = Place("/job/train.py", 20, "main"), Place("/job/train.py", 30, "main")
 

@@ -9,7 +9,7 @@ from functools import partial
 import torch
 from torch.utils.data import ConcatDataset, Dataset, IterableDataset, Subset, TensorDataset, default_collate
 
-from diagnose.run.child.loaders import _collated, _sample_made
+from diagnose.run.child.loading.loaders import _collated, _sample_made
 from diagnose.run.child.places import Places
 
 FOLDER = os.path.dirname(__file__)

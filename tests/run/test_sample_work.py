@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from diagnose.run.child import guard
-from diagnose.run.child.dataflow import Dataflow
+from diagnose.run.child.dataflow.dataflow import Dataflow
 from diagnose.run.child.places import Places
 
 HERE = Path(__file__)

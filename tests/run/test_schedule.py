@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from diagnose.run.child import schedule
-from diagnose.run.child.answers import Again
-from diagnose.run.child.schedule import SECOND, Budget, budgets, period, settled
-from diagnose.run.child.warm_up import WarmUp
+from diagnose.run.child.phases import schedule
+from diagnose.run.child.phases.schedule import SECOND, Budget, budgets, period, settled
+from diagnose.run.child.phases.warm_up import WarmUp
+from diagnose.run.child.steps.answers import Again
 
 
 @pytest.mark.parametrize(

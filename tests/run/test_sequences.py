@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
+from diagnose.run.child.facts.sequences import Sequences
 from diagnose.run.child.places import Place, Places
-from diagnose.run.child.sequences import Sequences
 
 HERE = str(Path(__file__).parent)
 PLACES = Places(HERE, HERE)

@@ -13,9 +13,9 @@ import pytest
 import torch
 from torch import nn
 
-from diagnose.run.child.models import CallCounts
+from diagnose.run.child.facts.models import CallCounts
 from diagnose.run.child.places import Places
-from diagnose.run.child.setting_trials import SettingTrials
+from diagnose.run.child.trials.setting_trials import SettingTrials
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +93,7 @@ def test_what_the_looks_take_leaves_the_trials_their_time(
 ) -> None:
     """Ten steps of 400 ms take four of the five seconds, after a look of three."""
     now = [0]
-    monkeypatch.setattr("diagnose.run.child.setting_trials.perf_counter_ns", lambda: now[0])
+    monkeypatch.setattr("diagnose.run.child.trials.setting_trials.perf_counter_ns", lambda: now[0])
     calls.anomaly_mode = True
     look = SimpleNamespace(what="looking", begin=lambda: True, step=lambda: True, end=lambda: None)
     trials = trials_of(calls, looks=(look,))
@@ -107,7 +107,7 @@ def test_what_the_looks_take_leaves_the_trials_their_time(
 def test_threads_are_tried_only_where_results_may_round_otherwise(
     calls: CallCounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("diagnose.run.child.setting_trials.usable_cores", lambda: 2)
+    monkeypatch.setattr("diagnose.run.child.trials.setting_trials.usable_cores", lambda: 2)
     torch.set_num_threads(1)
     assert not trials_of(calls, threads_set=True).begin()
     trials = trials_of(calls, may_round=True, threads_set=True)
@@ -121,7 +121,7 @@ def test_threads_are_tried_only_where_results_may_round_otherwise(
 def test_threads_that_nobody_has_set_are_not_tried(
     calls: CallCounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("diagnose.run.child.setting_trials.usable_cores", lambda: 2)
+    monkeypatch.setattr("diagnose.run.child.trials.setting_trials.usable_cores", lambda: 2)
     torch.set_num_threads(1)
     assert not trials_of(calls, may_round=True).begin()
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
@@ -135,7 +135,7 @@ def test_of_more_threads_than_cores_as_many_as_cores_are_tried(
     calls: CallCounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever has set them."""
-    monkeypatch.setattr("diagnose.run.child.setting_trials.usable_cores", lambda: 2)
+    monkeypatch.setattr("diagnose.run.child.trials.setting_trials.usable_cores", lambda: 2)
     torch.set_num_threads(4)
     trials = trials_of(calls, may_round=True)
     assert trials.begin()
@@ -148,7 +148,7 @@ def test_of_more_threads_than_cores_as_many_as_cores_are_tried(
 
 def test_of_several_threads_one_is_tried(calls: CallCounts, monkeypatch: pytest.MonkeyPatch) -> None:
     """Never more than the script has set, which are as many as there are cores."""
-    monkeypatch.setattr("diagnose.run.child.setting_trials.usable_cores", lambda: 2)
+    monkeypatch.setattr("diagnose.run.child.trials.setting_trials.usable_cores", lambda: 2)
     torch.set_num_threads(2)
     assert not trials_of(calls, threads_set=True).begin()
     trials, seen, over = trials_of(calls, may_round=True, threads_set=True), [], False
@@ -164,7 +164,7 @@ def test_of_several_threads_one_is_tried(calls: CallCounts, monkeypatch: pytest.
 def test_threads_that_the_script_sets_meanwhile_hold_afterwards(
     calls: CallCounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("diagnose.run.child.setting_trials.usable_cores", lambda: 4)
+    monkeypatch.setattr("diagnose.run.child.trials.setting_trials.usable_cores", lambda: 4)
     torch.set_num_threads(1)
     original = torch.set_num_threads
     trials = trials_of(calls, may_round=True, threads_set=True)
@@ -304,10 +304,10 @@ def test_lists_are_tried_whatever_the_memory_format(calls: CallCounts) -> None:
 def test_lists_that_would_take_much_memory_are_not_tried(
     calls: CallCounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("diagnose.run.child.update_trials._LISTED_BYTES_AT_MOST", 4 * 8 - 1)
+    monkeypatch.setattr("diagnose.run.child.trials.update_trials._LISTED_BYTES_AT_MOST", 4 * 8 - 1)
     stepping(calls, optimizer := torch.optim.RMSprop([torch.zeros(8)]))
     assert not trials_of(calls, may_round=True).begin()
-    monkeypatch.setattr("diagnose.run.child.update_trials._LISTED_BYTES_AT_MOST", 4 * 8)
+    monkeypatch.setattr("diagnose.run.child.trials.update_trials._LISTED_BYTES_AT_MOST", 4 * 8)
     trials = trials_of(calls, may_round=True)
     assert trials.begin()
     trials.end()
@@ -321,7 +321,7 @@ def test_updates_are_fused_in_half_of_the_steps_and_timed_alone(
     group = optimizer.param_groups[0]
     stepping(calls, optimizer)
     now = [0]
-    monkeypatch.setattr("diagnose.run.child.update_trials.perf_counter_ns", lambda: now[0])
+    monkeypatch.setattr("diagnose.run.child.trials.update_trials.perf_counter_ns", lambda: now[0])
 
     def update(*_: Any) -> None:
         now[0] += 1_000_000 if group["fused"] else 3_000_000

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from diagnose.measure.recording import load_recording
-from diagnose.run.child.ticks import FILE, Progress, TickLog, read_ticks
+from diagnose.run.child.steps.ticks import FILE, Progress, TickLog, read_ticks
 
 from .running import Recorded
 

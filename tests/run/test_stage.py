@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from diagnose.run.child import shared_state
-from diagnose.run.child.schedule import SECOND, Budget
+from diagnose.run.child.phases.schedule import SECOND, Budget
 from diagnose.run.child.shared_state import SharedState
 from diagnose.run.launch import launch
 from diagnose.run.settings import Settings, Target

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from diagnose.run.child.convolution import convolution_of
-from diagnose.run.child.taps import left_without_padding
+from diagnose.run.child.products.convolution import convolution_of
+from diagnose.run.child.products.taps import left_without_padding
 
 
 def left_of(name: str, given: tuple[torch.Tensor, ...], options: dict[str, Any]) -> float | None:

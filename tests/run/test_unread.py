@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from diagnose.run.child.dataflow import Dataflow
+from diagnose.run.child.dataflow.dataflow import Dataflow
 from diagnose.run.child.places import Places
 
 HERE = Path(__file__)
@@ -21,7 +21,7 @@ HEAD, X = nn.Linear(16, 500), torch.randn(4, 10, 16)
 @pytest.fixture(autouse=True)
 def no_haste(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine the steps here may take as long as nobody waits for."""
-    monkeypatch.setattr("diagnose.run.child.dataflow._LONG_NS", 10**12)
+    monkeypatch.setattr("diagnose.run.child.dataflow.dataflow._LONG_NS", 10**12)
 
 
 def unread_of(

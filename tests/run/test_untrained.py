@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import nn
 
+from diagnose.run.child.facts.untrained import Untrained, needs_gradients, untrained
 from diagnose.run.child.places import Places
-from diagnose.run.child.untrained import Untrained, needs_gradients, untrained
 
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -59,7 +59,7 @@ def marks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         def __enter__(self) -> None: ...
         def __exit__(self, *error: object) -> None: ...
 
-    monkeypatch.setattr("diagnose.run.child.untrained.mark", Mark)
+    monkeypatch.setattr("diagnose.run.child.facts.untrained.mark", Mark)
     return names
 
 

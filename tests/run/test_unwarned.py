@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from diagnose.run.child import unwarned as module
-from diagnose.run.child.machine import environment
+from diagnose.run.child.facts.machine import environment
 from diagnose.run.child.unwarned import no_warnings_at_our_lines, unwarned
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from diagnose.run.child.zeros import is_depthwise, nearly_empty
+from diagnose.run.child.products.zeros import is_depthwise, nearly_empty
 
 DENSE = torch.randn(100, 8)
 

@@ -54,7 +54,7 @@ def test_a_trial_ends_after_its_steps_and_leaves_what_it_saw(tmp_path: Path) -> 
 
 def test_the_peak_of_memory_is_the_trial_s_own() -> None:
     """Of a process that a far larger one has started."""
-    asks = "from diagnose.run.child.memory import peak_resident_bytes as peak; print(peak())"
+    asks = "from diagnose.run.child.memory.memory import peak_resident_bytes as peak; print(peak())"
     large = (
         f"import subprocess, sys; held = bytearray(1 << 31); subprocess.run([sys.executable, '-c', {asks!r}])"
     )

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, IterableDataset, Sampler, TensorDataset
 
-from diagnose.run.child.epochs import UNKNOWN, Round
+from diagnose.run.child.source.epochs import UNKNOWN, Round
 from diagnose.run.child.watching.batches import Batches
 
 

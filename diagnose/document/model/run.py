@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Struct
 
 from diagnose.document.model.described import Scalar, described
-from diagnose.run.child.step_clock import StepClock
+from diagnose.run.child.steps.step_clock import StepClock
 
 SpenderKind = Literal["line", "annotation", "module", "operator", "function", "call", "kernel", "gap"]
 

@@ -1,5 +1,5 @@
 """What the run found when it gave copies of the script's modules another layout, padded sequences or more
-samples (`diagnose.run.child.copies`).
+samples (`diagnose.run.child.trials.copies`).
 """
 
 from __future__ import annotations

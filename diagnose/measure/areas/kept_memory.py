@@ -1,5 +1,5 @@
 """Memory that steps take from the system anew each time: what the run found when malloc kept what is freed
-(`diagnose.run.child.heap_look`).
+(`diagnose.run.child.trials.heap_look`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from diagnose.measure.missing import NO_FACTS, NO_SHAPES, NO_STEPS, ONLY_IN_A_RU
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Intervals, Rows, category_matches
 from diagnose.measure.work import in_rows, inside, outermost
-from diagnose.run.child.step_clock import StepClock
+from diagnose.run.child.steps.step_clock import StepClock
 from diagnose.trace.distinct import distinct
 
 ARITHMETIC_OP = r"^aten::(add|sub|rsub|mul|div|addcmul|addcdiv|lerp|pow|cat|stack|clamp|where|sqrt|neg)_?$"

@@ -1,4 +1,4 @@
-"""Sequences that models are given (`diagnose.run.child.sequences`): padding, and growing ones."""
+"""Sequences that models are given (`diagnose.run.child.facts.sequences`): padding, and growing ones."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Settings that slow every step a little, and so have no events of their own: what the run found when it
-tried a few steps without them (`diagnose.run.child.setting_trials`).
+tried a few steps without them (`diagnose.run.child.trials.setting_trials`).
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ import time
 
 import torch
 
-from .clock import compiled_model_class
 from .session import Plan, Session
 from .shared_state import SharedState
+from .steps.clock import compiled_model_class
 
 _NOBODY = -1  # as the process that is recorded
 _POLL_S = 0.02

@@ -16,24 +16,24 @@ import torch
 from torch.optim.optimizer import Optimizer
 
 from . import accelerator
-from .clock import Clock
 from .coordinator import RankCoordinator, is_first_in, own_rank
 from .exit_hooks import call_at_every_end
-from .facts import Facts
+from .facts.facts import Facts
 from .guard import attempt, guarded
-from .held import held_at
-from .marks import Marks
-from .memory_errors import fatal_memory_error
-from .other_profilers import OtherProfilers
-from .parts import Parts
-from .phases import Phases
+from .memory.held import held_at
+from .memory.memory_errors import fatal_memory_error
+from .phases.parts import Parts
+from .phases.phases import Phases
+from .phases.schedule import budgets
 from .places import Places
 from .processor import Processor
-from .schedule import budgets
-from .setting_trials import SettingTrials
+from .recording.marks import Marks
+from .recording.other_profilers import OtherProfilers
 from .shared_state import SharedState, Stage
 from .sigterm import Termination
+from .steps.clock import Clock
 from .stop import Stopper, StopRun
+from .trials.setting_trials import SettingTrials
 from .unwarned import no_warnings_at_our_lines
 from .watching.snap_signal import SnapSignal
 from .watching.watched_run import WatchedRun

@@ -9,9 +9,9 @@ import os
 import struct
 from typing import NamedTuple
 
-from .schedule import Budget
-from .step_clock import StepClock
-from .ticks import PHASES
+from .phases.schedule import Budget
+from .steps.step_clock import StepClock
+from .steps.ticks import PHASES
 from .writing import reserve
 
 _SIZE = 4096

@@ -16,19 +16,19 @@ import torch
 from torch.optim.optimizer import Optimizer
 
 from . import accelerator
-from .clock import Clock
 from .coordinator import RankCoordinator, is_first_in, own_rank
-from .device_ticks import DeviceTicks
 from .exit_hooks import call_at_every_end
+from .facts.losses import Losses
 from .guard import attempt
 from .identical import SEED, BatchHashes, SeededBatches, seed_everything
 from .interventions import Intervention, build
-from .losses import Losses
-from .memory import peak_resident_bytes
-from .memory_look import MemoryLook
+from .memory.memory import peak_resident_bytes
+from .memory.memory_look import MemoryLook
 from .outputs import Outputs
 from .places import Places
 from .shared_state import SharedState
+from .steps.clock import Clock
+from .steps.device_ticks import DeviceTicks
 from .stop import Stopper
 from .work import WorkSamples
 from .writing import write_json

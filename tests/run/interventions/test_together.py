@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 from diagnose.fixes.all import FIXES
-from diagnose.run.child.clock import Clock
 from diagnose.run.child.interventions import build
 from diagnose.run.child.places import Places
+from diagnose.run.child.steps.clock import Clock
 
 from .trying import ROOT, Apply, losses, with_statistics
 

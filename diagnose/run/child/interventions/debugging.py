@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ..other_profilers import OtherProfilers
+from ..recording.other_profilers import OtherProfilers
 from .base import Intervention, Sites
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..models import defined_at
+from ..facts.models import defined_at
 from ..places import Place
 from ..tensors import map_tensors
 from .base import Intervention, Sites

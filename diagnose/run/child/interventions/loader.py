@@ -14,7 +14,7 @@ import torch
 from torch.utils.data import DataLoader, IterableDataset, dataloader
 
 from .. import accelerator
-from ..loaders import uses_worker_info
+from ..loading.loaders import uses_worker_info
 from .base import Sites, given
 from .constructors import ConstructorIntervention
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from torch.utils.data import BatchSampler, IterableDataset, dataloader
 
-from ..epochs import UNKNOWN, Round
 from ..guard import guarded
 from ..patching import Patches
+from ..source.epochs import UNKNOWN, Round
 
 
 class Batches:

@@ -7,8 +7,8 @@ from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from .. import accelerator
-from ..memory import heap_reader, resident_bytes
-from ..usage import read_counters
+from ..facts.usage import read_counters
+from ..memory.memory import heap_reader, resident_bytes
 
 
 class Counters(NamedTuple):

@@ -11,8 +11,8 @@ from ..shared_state import SharedState
 
 if TYPE_CHECKING:
     from ..accelerator import Activities
-    from ..clock import Clock
     from ..session import Plan
+    from ..steps.clock import Clock
 
 
 class Snap(Session):

@@ -16,11 +16,11 @@ from typing import Any
 
 import torch
 
-from ..epochs import StepsLeft
-from ..garbage import CollectorCallback
+from ..facts.garbage import CollectorCallback
 from ..guard import guarded
-from ..line_samples import stack_now
+from ..lines.line_samples import stack_now
 from ..places import Places
+from ..source.epochs import StepsLeft
 from .batches import Batches
 from .changes import AVERAGE, TYPICAL, Change, Changes
 from .counters import Reader, between

@@ -1,0 +1,80 @@
+"""Which calls depend on nothing but the batches of a DataLoader and what never changes: what they give could
+be computed once for each sample, as the outputs of a frozen network.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from enum import IntEnum
+from typing import Any
+
+from torch import Tensor
+from torch.utils.data import dataloader
+
+from ..guard import attempt
+from ..line_sums import Sum
+from ..patching import Patches
+from ..places import Place
+from ..tensors import tensors_in
+from ..values import Call
+
+_UNCHANGED_STEPS = 2  # that a tensor has been the same, before it is said never to change
+
+
+class Origin(IntEnum):
+    """What a value depends on; of several the last one."""
+
+    NEVER_CHANGES = 0
+    SAMPLES = 1
+    OTHERS = 2  # weights that are trained, random numbers, the host, and whatever is not known
+
+
+class SampleWork:
+    """Values are told by their numbers."""
+
+    def __init__(self) -> None:
+        self._origins: dict[int, Origin] = {}
+        self._met: dict[int, int] = {}  # the step in which a value was first seen that no call made
+
+    def batch(self, numbers: Iterable[int]) -> None:
+        """What a loader has given."""
+        self._origins |= dict.fromkeys(numbers, Origin.SAMPLES)
+
+    def call(self, call: Call, results: Iterable[int], step: int) -> Origin:
+        """To be told of every call."""
+        given = [self._origin(number, step, made=number not in call.fixed) for number in call.numbers]
+        origin = Origin.OTHERS if call.is_new else max(given, default=Origin.NEVER_CHANGES)
+        self._origins |= dict.fromkeys((call.number, *results), origin)
+        return origin
+
+    def _origin(self, number: int, step: int, *, made: bool) -> Origin:
+        known = self._origins.get(number)
+        if known is not None:
+            return known
+        unchanged = not made and step - self._met.setdefault(number, step) >= _UNCHANGED_STEPS
+        return Origin.NEVER_CHANGES if unchanged else Origin.OTHERS
+
+
+def told_at(ns_of: Counter[tuple[Place, ...]], others: set[Place]) -> dict[Place, Sum]:
+    """Of the lines that lead to such calls, the innermost first, the outermost that calls no others, else the
+    innermost. ``others``: lines that do.
+    """
+    told: dict[Place, Sum] = {}
+    for lines, ns in ns_of.items():
+        alone = (place for place in reversed(lines) if place not in others)
+        told.setdefault(next(alone, lines[0]), Sum(call_count=1)).add(ns, 0, 0)
+    return told
+
+
+def tell_of_batches(patches: Patches, tell: Callable[[list[Tensor]], None]) -> None:
+    """Of the tensors in each batch that a DataLoader gives, until the patches are restored."""
+    iterator = dataloader._BaseDataLoaderIter
+    original = iterator.__next__
+
+    def __next__(self: Any) -> Any:
+        batch = original(self)
+        attempt("looking at batches", lambda: tell(list(tensors_in(batch))), None)
+        return batch
+
+    patches.replace(iterator, "__next__", __next__)

@@ -1,0 +1,244 @@
+"""What the marked calls tell about the models: how they are called, and what they are
+made of; and which optimizers step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import itertools
+import weakref
+from collections import Counter
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..inspection import (
+    CONVOLUTIONS,
+    NORMS,
+    Pair,
+    compiler_in_use,
+    convolutions_before_norms,
+    pair_of,
+    saved_for_backward,
+)
+from ..loading.feeding import Arrival, Feeding
+from ..places import NOWHERE, Place, Places
+from ..recording.marks import Observer
+from ..tensors import tensors_near
+from .graph_use import GraphUse
+from .same_inputs import SameInputs
+from .sequences import Sequences
+
+_TYPES_AT_MOST = 10
+
+
+class CallCounts(Observer):
+    """While marks are installed: counts forwards, backwards and fetches, sees which optimizers
+    step, looks once at a forward of each.
+    """
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self.look_closely = False
+        self.autocast = self.anomaly_mode = False
+        self.feeding = Feeding()
+        self._same_inputs = SameInputs()
+        self._sequences = Sequences(places)
+        self.graphs = GraphUse(places)
+        self.forget()
+        self._models: dict[int, tuple[weakref.ref[nn.Module], Place]] = {}
+        self._optimizers: dict[int, weakref.ref[Any]] = {}
+        self.pairs: dict[int, list[Pair]] = {}
+        self.saved_bytes: int | None = None
+
+    def forget(self) -> None:
+        """Start counting again: what was counted belongs to no step."""
+        self._forwards = self._with_grad = self._inference = self._training = self._backwards = 0
+        self.feeding.forget()
+        self._same_inputs.forget()
+        self._sequences.forget()
+        self.graphs.forget()
+        self._shapes: Counter[tuple[int, tuple[int, ...]]] = Counter()  # of the first tensor given, by model
+        self._elements = 0  # given since they were taken last
+
+    def forward(
+        self, frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> contextlib.AbstractContextManager[None] | None:
+        module = args[0]
+        self._forwards += 1
+        self._with_grad += torch.is_grad_enabled()
+        self._inference += torch.is_inference_mode_enabled()
+        self._training += module.training
+        self.autocast = self.autocast or _autocast_enabled()
+        if id(module) not in self._models and next(module.parameters(), None) is not None:
+            self._models[id(module)] = weakref.ref(module), defined_at(module, frame, self._places)
+        if id(module) in self._models:
+            given = list(tensors_near((*args[1:], *kwargs.values())))
+            if given and given[0].dim():
+                self._shapes[id(module), tuple(given[0].shape)] += 1
+            with contextlib.suppress(Exception):  # a kind of tensor that does not tell its size
+                self._elements += sum(tensor.numel() for tensor in given)
+            with contextlib.suppress(Exception):  # inference tensors have no version
+                place = self._places.nearest(frame)
+                self._sequences.call(id(module), given, place, frame)
+                self._same_inputs.call(id(module), given, place)
+        watch = self.graphs.watched(module, frame)
+        return self._closer_look(module, watch) if self.look_closely and not compiler_in_use() else watch
+
+    @contextlib.contextmanager
+    def _closer_look(
+        self, module: nn.Module, watch: contextlib.AbstractContextManager[None] | None
+    ) -> Iterator[None]:
+        with contextlib.ExitStack() as stack:
+            if watch is not None:
+                stack.enter_context(watch)
+            if id(module) not in self.pairs:
+                stack.enter_context(convolutions_before_norms(module, self.pairs.setdefault(id(module), [])))
+            if (
+                not self._backwards and torch.is_grad_enabled()
+            ):  # in training, hooks could meet transforms that refuse them
+                kept: dict[int, int] = {}
+                stack.enter_context(saved_for_backward(module, kept))
+                stack.callback(self._add_saved, kept)
+            yield
+
+    def _add_saved(self, kept: dict[int, int]) -> None:
+        self.saved_bytes = (self.saved_bytes or 0) + sum(kept.values())
+
+    def backward(self) -> None:
+        self._backwards += 1
+        self.anomaly_mode = self.anomaly_mode or torch.is_anomaly_enabled()
+
+    def fetch(self, iterator: Any) -> Arrival:
+        return self.feeding.fetch(iterator)
+
+    def optimizer(self, optimizer: Any) -> None:
+        known = self._optimizers.get(id(optimizer))
+        if known is None or known() is not optimizer:
+            self._optimizers[id(optimizer)] = weakref.ref(optimizer)
+        self.graphs.cleared.steps(optimizer)
+
+    def begin(self) -> None:
+        """The marks are about to be installed: of the calls before nothing is known."""
+        self._elements = 0
+        self._same_inputs.begin()
+        self._sequences.begin()
+
+    def taken_elements(self) -> tuple[int, int]:
+        """How many elements the tensors had that models with parameters were given since this was last
+        called; of these, those of `Sequences.taken_elements`.
+        """
+        elements, self._elements = self._elements, 0
+        return elements, self._sequences.taken_elements()
+
+    def throws_all_graphs_away(self) -> bool:
+        """Nothing has gone backward, and nothing is kept that could."""
+        return not self._backwards and not compiler_in_use() and self.graphs.thrown_away()
+
+    def per_step(self, steps: float) -> dict[str, float | None]:
+        """Calls of each kind per step, over the steps with marks; None if there was none."""
+        counts = {"backward": self._backwards, "fetch": self.feeding.batches(), "forward": self._forwards}
+        return {name: count / steps if steps else None for name, count in counts.items()}
+
+    def forward_facts(self) -> dict[str, Any]:
+        first_dimensions: Counter[int] = Counter()
+        for (_, shape), count in self._shapes.items():
+            first_dimensions[shape[0]] += count
+        shape_counts = Counter(model for model, _ in self._shapes)
+        return {
+            "count": self._forwards,
+            "grad_count": self._with_grad,
+            "inference_mode_count": self._inference,
+            "training_count": self._training,
+            "backward_count": self._backwards,
+            "saved_bytes": self.saved_bytes,
+            "batch_size": first_dimensions.most_common(1)[0][0] if first_dimensions else None,
+            "shape_count": max(shape_counts.values(), default=None),
+            "sample_count": sum(size * count for size, count in first_dimensions.items())
+            if len(shape_counts) == 1
+            else None,
+            "same_inputs": self._same_inputs.facts(),
+            "sequences": self._sequences.facts(),
+        }
+
+    def optimizers(self) -> list[Any]:
+        """Those that stepped and are still alive."""
+        return [optimizer for known in self._optimizers.values() if (optimizer := known()) is not None]
+
+    def models(self) -> Iterator[tuple[nn.Module, Place]]:
+        for known, place in self._models.values():
+            model = known()
+            if model is not None:
+                yield model, place
+
+
+def model_facts(model: nn.Module, place: Place, seen: dict[int, list[Pair]]) -> dict[str, Any]:
+    """`seen`: the pairs of convolution and norm of the models that were looked at closely, by id."""
+    parameters = list(model.parameters())
+    convolutions = [module for module in model.modules() if isinstance(module, CONVOLUTIONS)]
+    pairs = seen.get(id(model))
+    pairs = _pairs_in_sequence(model) if pairs is None else pairs
+    return {
+        "class": type(model).__name__,
+        **place._asdict(),
+        "device": str(parameters[0].device) if parameters else "cpu",
+        "parameter_count": sum(parameter.numel() for parameter in parameters),
+        "parameter_bytes": sum(parameter.numel() * parameter.element_size() for parameter in parameters),
+        "dtypes": sorted({str(parameter.dtype).removeprefix("torch.") for parameter in parameters}),
+        "training": model.training,
+        "convolution_count": len(convolutions),
+        "channels_last": any(_is_channels_last(module.weight) for module in convolutions),
+        "conv_bias_before_norm": [{"conv": pair.conv, "norm": pair.norm} for pair in pairs if pair.biased],
+        "conv_norm_pair_count": sum(pair.folds for pair in pairs),
+        "sync_batchnorm_count": sum(isinstance(module, nn.SyncBatchNorm) for module in model.modules()),
+        "module_types": dict(
+            Counter(type(module).__name__ for module in model.modules()).most_common(_TYPES_AT_MOST)
+        ),
+    }
+
+
+def _pairs_in_sequence(model: nn.Module) -> list[Pair]:
+    """Convolutions that a norm directly follows in an nn.Sequential, where
+    order of definition is order of use.
+    """
+    pairs = []
+    for prefix, module in model.named_modules():
+        if not isinstance(module, nn.Sequential):
+            continue
+        children = list(module.named_children())
+        for (name, child), (next_name, next_child) in itertools.pairwise(children):
+            if isinstance(child, CONVOLUTIONS) and isinstance(next_child, NORMS):
+                pairs.append(
+                    pair_of(
+                        child, next_child, f"{prefix}.{name}".lstrip("."), f"{prefix}.{next_name}".lstrip(".")
+                    )
+                )
+    return pairs
+
+
+def _is_channels_last(weight: torch.Tensor) -> bool:
+    """A layout that is channels_last and not also the default one, as it is for 1x1 kernels."""
+    return (
+        weight.dim() == 4
+        and weight.is_contiguous(memory_format=torch.channels_last)
+        and not weight.is_contiguous()
+    )
+
+
+def _autocast_enabled() -> bool:
+    return torch.is_autocast_enabled() or torch.is_autocast_enabled("cpu")
+
+
+def defined_at(module: nn.Module, frame: FrameType, places: Places) -> Place:
+    """The class's own definition where it is the user's, else the line that calls the model."""
+    try:
+        file = places.user_file(inspect.getsourcefile(type(module)) or "")
+        if file:
+            return Place(file, inspect.getsourcelines(type(module))[1], type(module).__name__)
+    except (OSError, TypeError):  # defined interactively or in C
+        pass
+    return places.nearest(frame) if frame is not None else NOWHERE

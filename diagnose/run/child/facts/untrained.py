@@ -1,0 +1,129 @@
+"""Modules whose parameters get gradients that no optimizer uses: their calls are marked.
+
+No optimizer has the parameters, or only with a learning rate of 0. They are looked for when a recording ends,
+after an optimizer's step: then the gradients are there. The recordings after it have the marks.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim.optimizer import Optimizer
+
+from ..guard import guarded
+from ..places import Places
+from ..recording.ranges import mark
+from ..tensors import tensors_near
+
+_NODES_AT_MOST = 20_000  # of a graph that is walked through, once for each module and recording
+
+
+class Untrained:
+    """Installed and removed with the marks. ``models`` and ``optimizers``: those known by now."""
+
+    def __init__(
+        self,
+        places: Places,
+        models: Callable[[], Iterable[nn.Module]],
+        optimizers: Callable[[], Iterable[Optimizer]],
+    ) -> None:
+        self._places, self._models, self._optimizers = places, models, optimizers
+        self._found: list[weakref.ref[nn.Module]] = []
+        self._wasted: set[int] = set()  # the parameters of these modules, by id
+        self._needed: dict[int, bool] = {}  # by module: whether something is trained through it
+        self._handles: list[Any] = []
+        self._opened: list[Any] = []  # of calls that go on, innermost last; None where nothing is wasted
+
+    @guarded("marking modules that nobody trains")
+    def install(self) -> None:
+        moving = self._moving()
+        modules = [module for known in self._found if (module := known()) is not None]
+        modules = [module for module in modules if not any(id(one) in moving for one in module.parameters())]
+        self._wasted = {id(parameter) for module in modules for parameter in module.parameters()}
+        self._needed.clear()
+        for module in modules:
+            self._handles.append(module.register_forward_pre_hook(self._begins, with_kwargs=True))
+            self._handles.append(module.register_forward_hook(self._ends, always_call=True))
+
+    @guarded("looking for modules that nobody trains")
+    def remove(self) -> None:
+        while self._handles:
+            self._handles.pop().remove()
+        while self._opened:
+            self._close()
+        models, trained = list(self._models()), self._moving()
+        # an optimizer may hold copies of all parameters, or have them in one piece
+        if any(id(parameter) in trained for model in models for parameter in model.parameters()):
+            self._found = [weakref.ref(module) for model in models for module in untrained(model, trained)]
+
+    @guarded("marking a module that nobody trains")
+    def _begins(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
+        """What comes before may be trained through it: then its backward is needed, and no mark is made."""
+        given = [tensor for tensor in tensors_near((*args, *kwargs.values())) if tensor.requires_grad]
+        if given and id(module) not in self._needed:
+            self._needed[id(module)] = needs_gradients(given, self._wasted)
+        if not torch.is_grad_enabled() or (given and self._needed[id(module)]):
+            self._opened.append(None)
+            return
+        file, line, function = self._places.nearest(sys._getframe(1))
+        opened = mark(f"diagnose::untrained|{file}|{line}|{function}")
+        opened.__enter__()
+        self._opened.append(opened)
+
+    @guarded("marking a module that nobody trains")
+    def _ends(self, module: nn.Module, args: Any, output: Any) -> None:
+        if self._opened:
+            self._close()
+
+    def _moving(self) -> set[int]:
+        """The parameters (by id) that an optimizer changes, now or later: a schedule may begin with a
+        learning rate of 0, and keeps the one that it is about in `initial_lr`.
+        """
+        return {
+            id(parameter)
+            for optimizer in self._optimizers()
+            for group in optimizer.param_groups
+            for parameter in group["params"]
+            if group.get("lr", 1) != 0 or group.get("initial_lr", 0) != 0
+        }
+
+    def _close(self) -> None:
+        opened = self._opened.pop()
+        if opened is not None:
+            opened.__exit__(None, None, None)
+
+
+def untrained(module: nn.Module, trained: set[int]) -> Iterator[nn.Module]:
+    """The outermost modules with gradients none of whose parameters is among the trained ones (by id)."""
+    parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    if any(id(parameter) in trained for parameter in parameters):
+        for child in module.children():
+            yield from untrained(child, trained)
+    elif any(parameter.grad is not None for parameter in parameters):
+        yield module
+
+
+def needs_gradients(tensors: Iterable[Tensor], wasted: set[int]) -> bool:
+    """Whether these depend on a tensor with gradients that is none of the wasted parameters (by id).
+
+    A function of Python's own may hold parameters that its node does not show: then yes.
+    """
+    nodes: list[Any] = [tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None]
+    if any(tensor.grad_fn is None and id(tensor) not in wasted for tensor in tensors):
+        return True
+    seen = set(nodes)
+    while nodes:
+        node = nodes.pop()
+        leaf = getattr(node, "variable", None)
+        hides = isinstance(node, torch.autograd.function.BackwardCFunction) or len(seen) > _NODES_AT_MOST
+        if hides or (leaf is not None and id(leaf) not in wasted):
+            return True
+        following = {before for before, _ in node.next_functions if before is not None} - seen
+        seen |= following
+        nodes += following
+    return False

@@ -1,0 +1,1 @@
+"""Which of the script's lines run, and for how long."""

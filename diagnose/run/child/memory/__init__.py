@@ -1,0 +1,1 @@
+"""What memory holds, whose it is, and what ran out of it."""

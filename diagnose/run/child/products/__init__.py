@@ -1,0 +1,1 @@
+"""Products of one step, and what they take when they are made in another way."""

@@ -1,0 +1,62 @@
+"""Recurrent modules given one time step: what cells in their place leave of the time, tried on what is given.
+
+How much that is depends on the width, the batch and the processor: from a fifth to all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from ..values import Call
+from .product_trial import LONG_NS, shortest_ns
+from .rounds_trial import lstm_cell
+
+_CELLS: dict[str, Callable[..., Tensor]] = {
+    "lstm": lstm_cell,
+    "gru": torch.gru_cell,
+    "rnn_tanh": torch.rnn_tanh_cell,
+    "rnn_relu": torch.rnn_relu_cell,
+}
+_ARGUMENTS = 9  # of a padded batch; packed ones have the lengths besides
+
+
+def is_one_step(call: Call) -> bool:
+    """Whether that is such a module's call, in one direction and without projections, on a processor."""
+    if call.name not in _CELLS or len(call.arguments) != _ARGUMENTS or call.options:
+        return False
+    inputs, _, weights, has_biases, layers, _, _, both_ways, batch_first = call.arguments
+    if not isinstance(inputs, Tensor) or inputs.dim() != 3 or both_ways or inputs.device.type != "cpu":
+        return False
+    return inputs.shape[int(batch_first)] == 1 and len(weights) == layers * (4 if has_biases else 2)
+
+
+def left_by_cells(call: Call, ns: int, *, is_trained: bool) -> float | None:
+    """The share of such a call's time, and of its backward's (``is_trained``), that cells leave; None where
+    it takes too long to try. ``ns``: what the script's took.
+    """
+    if ns > LONG_NS:
+        return None
+    inputs, state, weights, has_biases, layers, _, trains, _, batch_first = call.arguments
+    states = list(state) if isinstance(state, (tuple, list)) else [state]
+    module, cell, each = getattr(torch, call.name), _CELLS[call.name], len(weights) // layers
+    # without the dropout between layers: the script's random numbers stay what they are
+    options = has_biases, layers, 0.0, trains, False, batch_first
+
+    def by_module(inputs: Tensor, *given: Tensor) -> Tensor:
+        state, weights = list(given[: len(states)]), list(given[len(states) :])
+        output: Tensor = module(inputs, state if len(state) > 1 else state[0], weights, *options)[0]
+        return output
+
+    def by_cells(inputs: Tensor, *given: Tensor) -> Tensor:
+        state, weights = given[: len(states)], given[len(states) :]
+        rows = inputs.squeeze(int(batch_first))
+        for layer in range(layers):
+            rows = cell(rows, *(part[layer] for part in state), *weights[each * layer : each * (layer + 1)])
+        return rows
+
+    given = [inputs, *states, *weights]
+    module_ns, cells_ns = shortest_ns((by_module, given), (by_cells, given), is_trained=is_trained)
+    return cells_ns / max(module_ns, 1)

@@ -1,0 +1,124 @@
+"""Products of one step, convolutions among them, of whose time another way would leave a part; and what is
+made anew that is large.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from functools import partial
+
+from torch import Tensor
+
+from ..inspection import inside_a_transform
+from ..line_sums import Mendable, Sum
+from ..places import Place
+from ..values import Call
+from .attention_trial import WrittenAttention, left_by_fused
+from .convolution import convolution_of
+from .factored import Factored
+from .masked import left_in_blocks
+from .one_step_trial import is_one_step, left_by_cells
+from .patches import is_of_patches, left_as_product
+from .repeated_matrices import left_by_einsum, without_copies
+from .repeats import RepeatedRows
+from .sparse_trial import is_by_coordinates, left_if_by_rows, left_if_sparse
+from .taps import left_without_padding
+from .zeros import is_depthwise, nearly_empty
+
+_LARGE_BYTES = 1 << 20
+# the facts' names
+WAYS = (
+    "attention",
+    "one_step",
+    "sparse",
+    "coordinates",
+    "repeated",
+    "matrices",
+    "factored",
+    "beyond",
+    "patches",
+    "masked",
+)
+
+
+class Products:
+    """Told of each call of the step on a line of the user's: `add`, then `made`."""
+
+    def __init__(self) -> None:
+        self.ways: defaultdict[str, Mendable] = defaultdict(Mendable)
+        self.depthwise: dict[Place, Sum] = {}  # convolutions, of channels by themselves
+        self.large_bytes: Counter[Place] = Counter()  # of results that are no views
+        self._rows, self._factored, self._attention = RepeatedRows(), Factored(), WrittenAttention()
+        # by the number of a value the call that made it: line, ns, and ns if it is trained
+        self._copies: dict[int, tuple[Place, int, int]] = {}
+
+    def add(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
+        name, given, is_trained = call.name, call.given, result.requires_grad
+        trained_ns = ns if is_trained else 0
+        convolution = convolution_of(name, call.arguments, call.options)
+        for way, left in (
+            ("beyond", convolution and left_without_padding(convolution)),
+            ("masked", left_in_blocks(name, call.arguments, call.options)),
+        ):
+            if left is not None:
+                self.ways[way].add(place, ns, trained_ns, left)
+        left = self._factored.left(name, given, call.numbers)
+        if left is not None:  # a backward has the factors of its forward
+            self.ways["factored"].add(place, ns, 0, left)
+        self._add_repeated(call, place, ns, trained_ns)
+        if is_depthwise(name, given):
+            self.depthwise.setdefault(place, Sum()).add(ns, trained_ns)
+        if inside_a_transform():
+            return  # there nothing can be tried
+        attention = self._attention.call(call, result)
+        if attention is not None:
+            fused = partial(left_by_fused, attention, ns, is_trained=is_trained)
+            self._add_tried("attention", place, ns, trained_ns, fused)
+        if is_one_step(call):
+            by_cells = partial(left_by_cells, call, ns, is_trained=is_trained)
+            self._add_tried("one_step", place, ns, trained_ns, by_cells)
+        empty = nearly_empty(name, given)
+        if empty is not None:
+            matrix, other, comes_first = empty
+            if_sparse = partial(
+                left_if_sparse, matrix, other, ns, comes_first=comes_first, is_trained=is_trained
+            )
+            self._add_tried("sparse", place, ns, trained_ns, if_sparse)
+        if is_by_coordinates(name, given):
+            by_rows = partial(left_if_by_rows, given, ns, is_trained=is_trained)
+            self._add_tried("coordinates", place, ns, trained_ns, by_rows)
+        factors = without_copies(name, given)
+        if factors is not None:
+            by_einsum = partial(left_by_einsum, factors, given, ns, is_trained=is_trained)
+            self._add_tried("matrices", place, ns, trained_ns, by_einsum)
+        if convolution is not None and is_of_patches(convolution):
+            as_product = partial(left_as_product, convolution, ns, is_trained=is_trained)
+            self._add_tried("patches", place, ns, trained_ns, as_product)
+
+    def made(self, call: Call, result: Tensor, number: int, by: tuple[Place, int, int] | None) -> None:
+        """A call has given this value; ``by``: its line, ns, and ns if it is trained."""
+        self._rows.made(call.name, call.given, call.numbers, result, number, call.dimension)
+        if by is not None:
+            self._copies[number] = by
+            if result.nbytes >= _LARGE_BYTES and result._base is None:
+                self.large_bytes[by[0]] += result.nbytes
+
+    def _add_repeated(self, call: Call, place: Place, ns: int, trained_ns: int) -> None:
+        product = self._rows.product(call.name, call.given, call.numbers)
+        if product is None:
+            return
+        self.ways["repeated"].add(place, ns, trained_ns, product.left)
+        for copy in product.copies:
+            if copy in self._copies:
+                self.ways["repeated"].add(*self._copies.pop(copy), product.copies_left)
+
+    def _add_tried(
+        self, way: str, place: Place, ns: int, trained_ns: int, left_by_trial: Callable[[], float | None]
+    ) -> None:
+        """Only the first of a line's products is tried."""
+        tried = self.ways[way]
+        seen = tried.sums.get(place)
+        left = left_by_trial() if seen is None else tried.left_ns[place] / max(seen.ns, 1)
+        if left is not None:
+            tried.add(place, ns, trained_ns, left)

@@ -1,0 +1,1 @@
+"""torch's profiler: started, marked, measured for what it costs, and written."""

@@ -1,0 +1,1 @@
+"""What the script's source tells of its loops."""

@@ -1,0 +1,1 @@
+"""What ends a step, and when its ticks came."""

@@ -1,0 +1,203 @@
+"""What modules of the script's would take another way.
+
+The calls of one step are seen; then, between two steps, copies of the modules are given what these were
+given, as it is and another way, in turns. The script's own module is not touched, and an error in a copy is
+ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import itertools
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from time import perf_counter_ns, thread_time_ns
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .. import accelerator
+from ..facts.models import CallCounts
+from ..guard import guarded
+from ..identical import random_state_kept
+from ..inspection import compiler_in_use
+from ..patching import Patches
+from ..phases.schedule import SECOND
+from ..places import Place, Places
+from ..tensors import map_tensors, tensors_in
+from .setting_trials import is_changed
+
+_PAIRS_AT_LEAST, _PAIRS_AT_MOST = 5, 24
+_ENOUGH_NS, _TOO_LONG_NS = 2 * SECOND, 3 * SECOND  # of all pairs of a module
+_MODULES_AT_MOST = 3
+_COPIED = (Tensor, nn.Module, list, tuple, dict, set)  # of what a module holds
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+Call = tuple[nn.Module, Callable[[], Any]]  # a copy, and a call of it
+
+
+@dataclass
+class Seen:
+    """A module's calls in the step; the first one's line and arguments."""
+
+    module: Any
+    place: Place
+    arguments: Arguments
+    with_graph: bool
+    count: int = 1
+
+
+class CopyLook:
+    """`begin` at a border between two steps, `step` at the next one. On the processor alone."""
+
+    what: str
+    outermost = False  # whether calls inside of another module's call do not count
+
+    def __init__(
+        self,
+        calls: CallCounts,
+        places: Places,
+        place_for: Callable[[str], tuple[Any, str]],
+        uncounted: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
+    ) -> None:
+        """``uncounted``: a context in which the clock counts no forwards."""
+        self._calls, self._places = calls, places
+        self._place_for, self._uncounted = place_for, uncounted
+        self._patches = Patches()
+        self._modules: dict[int, nn.Module] = {}  # by id
+        self._seen: dict[int, Seen] = {}
+        self.facts: list[dict[str, Any]] | None = None
+
+    def modules(self, models: Iterable[nn.Module]) -> Iterable[nn.Module]:
+        """Whose calls are looked for."""
+        raise NotImplementedError
+
+    def counts(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether there is another way for this call."""
+        raise NotImplementedError
+
+    def tried(self, seen: Seen) -> dict[str, Any]:
+        """What copies take, see `in_turns`. Raises whatever the module does."""
+        raise NotImplementedError
+
+    def begin(self) -> bool:
+        """Whether there is such a module."""
+        if accelerator.devices() or compiler_in_use() or torch.is_autocast_enabled("cpu"):
+            return False
+        wanted = self.modules([model for model, _ in self._calls.models()])
+        self._modules, self._seen = {id(module): module for module in wanted}, {}
+        if not self._modules:
+            return False
+        self._pid = os.getpid()
+        owner, name = self._place_for("forward")
+        self._patches.replace(owner, name, self._seeing(getattr(owner, name)))
+        return True
+
+    def step(self) -> bool:
+        """The step has ended: try what was seen in it."""
+        self._patches.restore()
+        all_seen, self._seen = list(self._seen.values())[:_MODULES_AT_MOST], {}
+        self.facts = []
+        counts_backward = self._place_for("backward")[1] == "backward"  # the clock, and the copies' too
+        for seen in all_seen:
+            if seen.with_graph and counts_backward:
+                continue
+            # a module may be such that it is not to be copied
+            with contextlib.suppress(Exception), self._uncounted():
+                told = self.tried(seen)
+                self.facts.append({**seen.place._asdict(), "call_count": seen.count, **told})
+        return True
+
+    def end(self) -> None:
+        """Harmless when repeated."""
+        self._patches.restore()
+        self._modules, self._seen = {}, {}
+
+    def _seeing(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        nesting = threading.local()
+
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            is_inside = getattr(nesting, "inside", False)
+            if not (is_inside and self.outermost):
+                self._see(args, kwargs, sys._getframe(1))
+            if is_inside:
+                return original(*args, **kwargs)
+            nesting.inside = True
+            try:
+                return original(*args, **kwargs)
+            finally:
+                nesting.inside = False
+
+        return forward
+
+    @guarded("looking at what models are given")
+    def _see(self, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> None:
+        module = self._modules.get(id(args[0]))
+        if module is None or os.getpid() != self._pid:
+            return
+        if id(module) in self._seen:
+            self._seen[id(module)].count += 1
+        elif self.counts(module, args[1:], kwargs):
+            place, with_graph = self._places.nearest(frame), torch.is_grad_enabled()
+            self._seen[id(module)] = Seen(module, place, (args[1:], kwargs), with_graph)
+
+
+def copied(module: nn.Module) -> Any:
+    """Without the script's hooks on results and gradients, which are not to run for a copy; weight norms need
+    those before a forward. What is no part of a model, as a data set or a logger that it holds, is shared.
+    """
+    held = (value for part in module.modules() for value in vars(part).values())
+    made = copy.deepcopy(module, {id(value): value for value in held if not isinstance(value, _COPIED)})
+    for part in made.modules():
+        for hooks in (part._forward_hooks, part._backward_hooks, part._backward_pre_hooks):
+            hooks.clear()
+    return made
+
+
+def detached(arguments: Any) -> Any:
+    """The tensors without what they were computed from, which has been gone back through already."""
+    return map_tensors(lambda tensor: tensor.detach().requires_grad_(tensor.requires_grad), arguments)
+
+
+def in_turns(
+    as_is: Call, changed: Call, *, with_graph: bool, settled: bool = False
+) -> dict[str, list[float]]:
+    """`as_is_ms` and `changed_ms`, of each pair of calls; ``settled``: of those that follow one of the same
+    kind, for after the other kind memory has to be asked for anew. Raises whatever the module does.
+    """
+    ns: dict[bool, list[int]] = {False: [], True: []}
+    before = False
+    with random_state_kept(), torch.set_grad_enabled(with_graph):
+        began_ns = perf_counter_ns()
+        for number in itertools.count():
+            is_other = is_changed(number)
+            took_ns = _call_ns(*(changed if is_other else as_is))
+            if not settled or is_other is before:
+                ns[is_other].append(took_ns)
+            before = is_other
+            pairs, elapsed_ns = len(ns[True]), perf_counter_ns() - began_ns
+            enough = pairs > _PAIRS_AT_LEAST and elapsed_ns > _ENOUGH_NS
+            if len(ns[False]) == pairs and (enough or pairs > _PAIRS_AT_MOST or elapsed_ns > _TOO_LONG_NS):
+                break
+    # what is done for the first time is slow
+    as_is_ms, changed_ms = ([one / 1e6 for one in ns[is_other][1:]] for is_other in (False, True))
+    return {"as_is_ms": as_is_ms, "changed_ms": changed_ms}
+
+
+def _call_ns(module: nn.Module, call: Callable[[], Any]) -> int:
+    """Processor time of the calling thread, which other programs disturb least."""
+    began_ns = thread_time_ns()
+    results = [result for result in tensors_in(call()) if result.requires_grad]
+    if results:
+        torch.autograd.backward(results, [torch.ones_like(result) for result in results])
+    took_ns = thread_time_ns() - began_ns
+    for parameter in module.parameters():
+        parameter.grad = None  # `zero_grad` is watched
+    return took_ns

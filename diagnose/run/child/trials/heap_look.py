@@ -1,0 +1,123 @@
+"""What steps take on the processor if memory that is freed is kept: with glibc's malloc large tensors are
+taken from the system anew each time, and each of their pages costs a fault.
+
+Some steps as they are, then some with thresholds under which malloc keeps all. There is no way back: what it
+had learned before cannot be read.
+"""
+
+from __future__ import annotations
+
+import resource
+from statistics import fmean, median
+from time import perf_counter_ns
+from typing import Any
+
+from .. import accelerator
+from ..facts.machine import is_loaded
+from ..memory.heap import MMAP_MAX, MMAP_MAX_DEFAULT, TRIM_THRESHOLD, mallopt, set_by_user
+from ..phases.schedule import SECOND
+
+_STEPS = 8  # of each kind: one that is shorter by itself is to hide nothing
+_LONGEST_NS = SECOND // 2  # of steps: somebody waits
+_FIRST, _GROWING_AT_MOST = 2, 6  # steps that do not count; with memory that is kept while the heap grows
+_GROWS = 0.5  # of the faults of a step as it is
+_FAULTS_AT_LEAST = 2000  # a step: fewer pages take below a millisecond
+_KEEPS_ALL, _LEARNED_AT_MOST = 2**31 - 1, 2**26
+_OTHERS = ("jemalloc", "tcmalloc", "mimalloc")
+
+
+class HeapLook:
+    """`begin` at a border between two steps, `step` at the end of each until it returns True."""
+
+    what = "trying memory that is kept"
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Any] | None = None
+        self._ns: list[int] = []
+        self._faults: list[int] = []
+        self._system_s: list[float] = []
+        self._keeps = False
+        self._settled_at = 0  # the first step with memory that is kept that counts
+
+    def begin(self) -> bool:
+        """Whether malloc is glibc's, as it is."""
+        if (
+            accelerator.devices()
+            or set_by_user()
+            or _is_replaced()
+            or not mallopt(MMAP_MAX, MMAP_MAX_DEFAULT)
+        ):
+            return False
+        self._ns, self._faults, self._system_s = [], [], []
+        self._keeps, self._settled_at = False, 0
+        self._begin_step()
+        return True
+
+    def step(self) -> bool:
+        self._ns.append(perf_counter_ns() - self._began_ns)
+        self._faults.append(_page_faults() - self._began_faults)
+        self._system_s.append(_system_s() - self._began_system_s)
+        steps = len(self._ns)
+        if steps == _FIRST and self._faults[-1] < _FAULTS_AT_LEAST:
+            self._tell()
+            return True
+        if steps == _FIRST and self._ns[-1] > _LONGEST_NS:
+            return True
+        if steps == _FIRST + _STEPS:
+            self._keep(True)
+        elif self._keeps and not self._settled_at and self._has_settled(steps - _FIRST - _STEPS):
+            self._settled_at = steps
+        elif self._settled_at and steps == self._settled_at + _STEPS:
+            self._tell()
+            self.end()
+            return True
+        self._begin_step()
+        return False
+
+    def end(self) -> None:
+        """Harmless when repeated. What is freed is given back again."""
+        if self._keeps:
+            self._keep(False)
+
+    def _has_settled(self, steps: int) -> bool:
+        """After so many steps with memory that is kept."""
+        grows = self._faults[-1] > _GROWS * self._faults[_FIRST + _STEPS - 1]
+        return steps >= _FIRST and (not grows or steps >= _GROWING_AT_MOST)
+
+    def _begin_step(self) -> None:
+        self._began_ns, self._began_faults = perf_counter_ns(), _page_faults()
+        self._began_system_s = _system_s()
+
+    def _keep(self, keeps: bool) -> None:
+        self._keeps = keeps
+        mallopt(MMAP_MAX, 0 if keeps else MMAP_MAX_DEFAULT)
+        mallopt(TRIM_THRESHOLD, _KEEPS_ALL if keeps else _LEARNED_AT_MOST)
+
+    def _mean_system_s(self, steps: slice) -> float:
+        return fmean(self._system_s[steps] or [0.0])
+
+    def _tell(self) -> None:
+        changed, as_is = slice(0, 0), slice(0, 0)
+        if self._settled_at:
+            as_is, changed = slice(_FIRST, _FIRST + _STEPS), slice(self._settled_at, None)
+        self.facts = {
+            "system_ms": round(1e3 * (self._mean_system_s(as_is) - self._mean_system_s(changed)), 3),
+            "page_faults": int(median(self._faults[_FIRST - 1 : _FIRST + _STEPS])),
+            "as_is_ms": [ns / 1e6 for ns in self._ns[as_is]],
+            "changed_ms": [ns / 1e6 for ns in self._ns[changed]],
+        }
+
+
+def _page_faults() -> int:
+    """Of all threads of this process so far, without reading anything from disk."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+
+def _system_s() -> float:
+    """What the system has worked for all threads of this process so far, for their page faults and else."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_stime
+
+
+def _is_replaced() -> bool:
+    """Whether another allocator serves the process."""
+    return any(map(is_loaded, _OTHERS))

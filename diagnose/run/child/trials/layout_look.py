@@ -1,0 +1,74 @@
+"""What models of pictures or volumes take on the processor with these in the channels_last layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from ..tensors import map_tensors, tensors_near
+from .copies import CopyLook, Seen, copied, detached, in_turns
+
+_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}  # by dimensions
+_BYTES_AT_MOST = 1 << 28  # of a model's weights: two copies are made
+
+
+class LayoutLook(CopyLook):
+    what = "trying the layout of pictures"
+    outermost = True
+
+    def modules(self, models: Iterable[nn.Module]) -> Iterable[nn.Module]:
+        return [model for model in models if _convolves(model)]
+
+    def counts(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        return any(_is_picture(tensor) for tensor in tensors_near((*args, *kwargs.values())))
+
+    def tried(self, seen: Seen) -> dict[str, Any]:
+        as_is, changed = copied(seen.module), copied(seen.module)
+        for part in changed.modules():
+            if isinstance(part, (nn.Conv2d, nn.Conv3d)):
+                part.weight.data = _laid_out(part.weight.data)
+
+        def call_as_is() -> Any:
+            args, kwargs = detached(seen.arguments)
+            return as_is(*args, **kwargs)
+
+        def call_laid_out() -> Any:
+            args, kwargs = map_tensors(_laid_out, detached(seen.arguments))
+            return changed(*args, **kwargs)
+
+        with _Reshaping():
+            told = in_turns((as_is, call_as_is), (changed, call_laid_out), with_graph=seen.with_graph)
+        return {"class": type(seen.module).__name__, **told}
+
+
+class _Reshaping(TorchFunctionMode):
+    """`view` as `reshape`: of pictures laid out otherwise it would be refused."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        return (Tensor.reshape if func is Tensor.view and _is_shape(args) else func)(*args, **(kwargs or {}))
+
+
+def _is_shape(args: tuple[Any, ...]) -> bool:
+    return not any(isinstance(argument, torch.dtype) for argument in args)
+
+
+def _convolves(model: nn.Module) -> bool:
+    """With convolutions of pictures or volumes, of which none is laid out so already."""
+    weights = [module.weight for module in model.modules() if isinstance(module, (nn.Conv2d, nn.Conv3d))]
+    large = [weight for weight in weights if weight.shape[1] > 1 and weight[0, 0].numel() > 1]
+    fits = sum(weight.nbytes for weight in model.parameters()) <= _BYTES_AT_MOST
+    return bool(large) and fits and all(weight.is_contiguous() for weight in weights)
+
+
+def _is_picture(tensor: Tensor) -> bool:
+    return tensor.dim() in _FORMATS and tensor.is_floating_point()
+
+
+def _laid_out(tensor: Tensor) -> Tensor:
+    return tensor.contiguous(memory_format=_FORMATS[tensor.dim()]) if _is_picture(tensor) else tensor
