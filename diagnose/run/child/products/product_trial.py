@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 LONG_NS = 200_000_000  # of the script's product: a trial takes some ten times as long
-# Short ones are tried more often. While other programs hold the cores, a thread that waits for those beside it
-# spins: three turns of 2 ms can all lie in such a moment.
+# Short ones are tried more often. While other programs hold the cores, a thread that waits for those beside
+# it spins: three turns of 2 ms can all lie in such a moment.
 _TIMES, _TIMES_AT_MOST, _ENOUGH_NS = 3, 20, 30_000_000
 
 Way = tuple[Callable[..., Tensor], Sequence[Tensor]]  # and what it is given

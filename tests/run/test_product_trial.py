@@ -1,0 +1,42 @@
+"""How often ways to make a product are timed in turns, and what of it counts."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from diagnose.run.child.products.product_trial import shortest_ns
+
+
+@pytest.mark.parametrize(
+    ("call_ns", "times"),
+    [
+        ((2_000_000, 3_000_000), 6),  # 5 ms a turn: 30 ms after six
+        ((100_000, 100_000), 20),  # 4 ms in all, and no more turns than that
+        ((20_000_000, 40_000_000), 3),
+    ],
+)
+def test_short_ways_are_timed_often_enough_to_meet_a_quiet_moment(
+    monkeypatch: pytest.MonkeyPatch, call_ns: tuple[int, int], times: int
+) -> None:
+    """Where other programs hold the cores, a thread that waits for others of torch's spins: that counts as its
+    time, and three turns of 2 ms can all lie in such a moment.
+    """
+    clock, asked = [0], [0]
+
+    def thread_time_ns() -> int:
+        asked[0] += 1
+        if asked[0] % 2 == 0:  # the end of a call
+            clock[0] += call_ns[(asked[0] // 2 - 1) % 2]
+        return clock[0]
+
+    monkeypatch.setattr("diagnose.run.child.products.product_trial.thread_time_ns", thread_time_ns)
+    calls = [0, 0]
+
+    def way(which: int) -> torch.Tensor:
+        calls[which] += 1
+        return torch.zeros(())
+
+    ways = [(lambda: way(0), []), (lambda: way(1), [])]
+    assert shortest_ns(*ways, is_trained=False) == list(call_ns)
+    assert calls == [times, times]
