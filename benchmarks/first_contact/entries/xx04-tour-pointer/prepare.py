@@ -1,0 +1,1 @@
+"""Nothing to make: the script draws its points and solves the tours itself."""
