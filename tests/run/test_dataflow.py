@@ -556,6 +556,56 @@ def test_a_loop_that_asks_a_function_for_the_same_is_what_asks_again() -> None:
     assert [text_of(one) for one in told["computed_again"]] == ["return network(points)"]
 
 
+def test_a_loop_that_computes_other_things_too_is_told_by_the_line_that_does_the_same() -> None:
+    """Keys are the same in each round, and the query is not: of three rounds two compute keys again. In the
+    first round all is new, which tells nothing of a line.
+    """
+    layer, context = nn.Linear(3, 4), torch.rand(8, 3)
+
+    def keys_of(context: torch.Tensor) -> torch.Tensor:
+        return layer(context).tanh()
+
+    def attended(query: torch.Tensor) -> torch.Tensor:
+        keys = keys_of(context)
+        return keys @ query
+
+    def step() -> None:
+        query = torch.rand(4)
+        for _ in range(3):
+            query = query * attended(query).sum()
+
+    told = seen(step)
+    assert [(text_of(one), one["call_count"]) for one in told["again"]] == [("keys = keys_of(context)", 4)]
+    assert [text_of(one) for one in told["computed_again"]] == ["return layer(context).tanh()"]
+
+
+def test_a_loop_that_adds_up_what_it_computes_again_is_told_by_its_own_line() -> None:
+    """A round is the network's calls and a sum. Beside four calls the sum is a quarter: the loop's line does
+    more than the same. Beside twelve it is little.
+    """
+    rows = torch.rand(8, 3)
+
+    def network(layers: int) -> torch.Tensor:
+        result = rows
+        for _ in range(layers):
+            result = result.tanh()
+        return result
+
+    def told(layers: int) -> list[str]:
+        def step() -> None:
+            total = torch.zeros(8, 3)
+            for _ in range(3):
+                total = total + network(layers)
+
+        return [text_of(one) for one in seen(step)["again"]]
+
+    with pytest.MonkeyPatch.context() as patch:
+        now = itertools.count(0, 10_000)
+        patch.setattr("diagnose.run.child.dataflow.dataflow.perf_counter_ns", now.__next__)
+        assert told(4) == ["result = result.tanh()"]
+        assert told(12) == ["total = total + network(layers)"]
+
+
 def test_a_call_that_is_over_holds_nothing_until_the_end_of_the_step() -> None:
     gone = []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -124,13 +124,22 @@ def _checks_arguments(code: CodeType) -> bool:
     return of_base or code.co_name in _CHECKS
 
 
-def apart(site: Site, first: Site) -> Place:
-    """The line where the ways to two calls of a step part, of the one that calls again; where both come the
-    same way, as in a loop, that of the innermost function that has been at work all along.
+def apart(site: Site, first: Site) -> tuple[Place, ...]:
+    """The line where the ways to two calls of a step part, of the one that calls again. Where both come the
+    same way, as in a loop, the lines on it, innermost first: the last is that of the innermost function that
+    has been at work all along.
     """
     ways = list(zip(reversed(site.frames), reversed(first.frames), strict=False))
     for there, other in ways:
         if (there.code, there.instruction) != (other.code, other.instruction):
-            return there.place
-    loops = [there.place for there, other in ways if there.activation == other.activation]
-    return loops[-1] if loops else site.place
+            return (there.place,)
+    at_work = sum(there.activation == other.activation for there, other in ways)
+    in_loop = site.frames[: len(site.frames) - at_work + 1] if at_work else site.frames[:1]
+    return tuple(frame.place for frame in in_loop)
+
+
+def outermost_alone(lines: Sequence[Place], others: Collection[Place]) -> Place:
+    """Of the lines that lead to a call, the innermost first, the outermost that leads to no other calls (as
+    ``others`` do), else the innermost.
+    """
+    return next((place for place in reversed(lines) if place not in others), lines[0])

@@ -43,7 +43,7 @@ from .call_places import Activations, Site, apart, site_of_call
 from .dataflow_facts import DataflowFacts
 from .penalties import Made
 from .sample_work import Origin, SampleWork, tell_of_batches, told_at
-from .seen_step import TRIED_ROUNDS, Cells, Group, SeenStep
+from .seen_step import TRIED_ROUNDS, Again, Cells, Group, SeenStep
 from .unread import Reads
 
 _CALLS_AT_MOST = 50_000
@@ -130,8 +130,8 @@ class Dataflow(TorchFunctionMode):
 
     def _forget(self) -> None:
         self._values = Values(lambda: (1 << self._group_count) - 1)
-        # of the first call that asked for a value, by its number; and its step
-        self._sites: dict[int, tuple[Site, int]] = {}
+        # of the first call that asked for a value, by its number; its step, and what it took
+        self._sites: dict[int, tuple[Site, int, int]] = {}
         self._bits: dict[tuple[Any, int], list[int]] = {}  # of groups, by key of the site and segment
         self._calls = self._group_count = self._segment = self._steps = 0
         self._step = self._first = SeenStep()
@@ -242,16 +242,16 @@ class Dataflow(TorchFunctionMode):
             if is_diagonal is not None:
                 self._step.diagonal.add(is_diagonal)
         is_view = _is_view_of(result, call.given) and call.asked == call.number
-        first, step = self._sites.setdefault(call.asked, (site, self._steps))
+        first, step, first_ns = self._sites.setdefault(call.asked, (site, self._steps, ns))
         if step < self._steps - 1 and not is_view and call.name != "__get__":
             self._step.constant.setdefault((site.place, call.number), Sum()).add(ns, trained_ns)
             return
         is_again = first is not site and call.computes and not is_view
         if is_again and step == self._steps:
-            self._step.again.setdefault(apart(site, first), Sum()).add(ns, trained_ns)
+            self._step.again.setdefault(apart(site, first), Again()).add(call.asked, ns, trained_ns, first_ns)
             self._step.computed_again.setdefault(site.place, Sum()).add(ns, trained_ns)
         elif is_again and site.way != first.way:
-            self._step.again_later.setdefault(apart(site, first), Sum()).add(ns, trained_ns)
+            self._step.again_later.setdefault(apart(site, first)[-1], Sum()).add(ns, trained_ns)
             self._step.computed_later.setdefault(site.place, Sum()).add(ns, trained_ns)
 
     def _add_to_line(self, site: Site, ns: int, trained_ns: int) -> None:
@@ -311,7 +311,7 @@ class Dataflow(TorchFunctionMode):
         group.same_shape &= group.shape == shape
         group.varied |= call.number != group.number
         if group.count in TRIED_ROUNDS and group.is_loop and self._first_calls is None:
-            group.loop = apart(site, group.site)
+            group.loop = apart(site, group.site)[-1]
             group.left = self._left_of_rounds(call, site, ns, group.count)
         return 1 << group.bit
 

@@ -11,10 +11,12 @@ from ..line_sums import LINES_AT_MOST, Mendable, Sum, listed
 from ..places import Place
 from ..products.products import WAYS, Products
 from .at_once import AtOnce
+from .call_places import outermost_alone
 from .sample_work import told_at
 from .seen_step import SeenStep
 
 Lines = list[dict[str, Any]]
+_LITTLE = 0.2  # of what is computed again under a line: it may add up results, too
 
 
 @dataclass(frozen=True)
@@ -90,10 +92,8 @@ class DataflowFacts:
         """What was computed again, by the line that asks and by the one that computes: in the first step, and
         on average in the later ones, each as if all its calls had taken as long as the first one's.
         """
-        again, computed = (
-            {place: replace(told) for place, told in sums.items()}
-            for sums in (self.first.again, self.first.computed_again)
-        )
+        again = self._at_one_line()
+        computed = {place: replace(told) for place, told in self.first.computed_again.items()}
         averages = (
             self._on_average(lambda step: step.again_later.items()),
             self._on_average(lambda step: step.computed_later.items()),
@@ -102,6 +102,20 @@ class DataflowFacts:
             for place, told in average.items():
                 sums.setdefault(place, Sum()).add(told.ns, told.trained_ns, told.call_count)
         return again, computed
+
+    def _at_one_line(self) -> dict[Place, Sum]:
+        """What the first step computed again, each at the outermost of its lines under which little else is
+        computed, else at the innermost.
+        """
+        again, under_ns = self.first.again, Counter[Place]()
+        for lines, calls in again.items():
+            under_ns.update(dict.fromkeys(lines, calls.sum.ns + calls.first_ns))
+        others = {place for place, ns in under_ns.items() if self.first.around[place] > (1 + _LITTLE) * ns}
+        found: dict[Place, Sum] = {}
+        for lines, calls in again.items():
+            place, told = outermost_alone(lines, others), calls.sum
+            found.setdefault(place, Sum()).add(told.ns, told.trained_ns, told.call_count)
+        return found
 
     def _constant(self) -> dict[Place, Sum]:
         """What later steps computed on average though it never changes, and that nothing writes to after."""

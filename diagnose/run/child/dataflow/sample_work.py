@@ -18,6 +18,7 @@ from ..patching import Patches
 from ..places import Place
 from ..tensors import tensors_in
 from ..values import Call
+from .call_places import outermost_alone
 
 _UNCHANGED_STEPS = 2  # that a tensor has been the same, before it is said never to change
 
@@ -57,13 +58,12 @@ class SampleWork:
 
 
 def told_at(ns_of: Counter[tuple[Place, ...]], others: set[Place]) -> dict[Place, Sum]:
-    """Of the lines that lead to such calls, the innermost first, the outermost that calls no others, else the
-    innermost. ``others``: lines that do.
+    """``ns_of``: such calls by the lines that lead there, the innermost first. ``others``: lines that lead to
+    others.
     """
     told: dict[Place, Sum] = {}
     for lines, ns in ns_of.items():
-        alone = (place for place in reversed(lines) if place not in others)
-        told.setdefault(next(alone, lines[0]), Sum(call_count=1)).add(ns, 0, 0)
+        told.setdefault(outermost_alone(lines, others), Sum(call_count=1)).add(ns, 0, 0)
     return told
 
 

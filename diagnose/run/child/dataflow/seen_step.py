@@ -58,6 +58,22 @@ class Cells:
         return self.free >= max(_CELLS_AT_LEAST, _MOST * self.count)
 
 
+class Again:
+    """Calls for values that are there; ``first_ns``: what the calls took that had made each of these."""
+
+    def __init__(self) -> None:
+        self.sum = Sum()
+        self._first_ns: dict[int, int] = {}
+
+    def add(self, value: int, ns: int, trained_ns: int, first_ns: int) -> None:
+        self.sum.add(ns, trained_ns)
+        self._first_ns[value] = first_ns
+
+    @property
+    def first_ns(self) -> int:
+        return sum(self._first_ns.values())
+
+
 @dataclass
 class SeenStep:
     """What was seen in the step."""
@@ -68,7 +84,8 @@ class SeenStep:
     lines: Counter[Place] = field(default_factory=Counter)  # ns of the calls that a line makes itself
     trained: Counter[Place] = field(default_factory=Counter)  # ns of those whose result needs gradients
     around: Counter[Place] = field(default_factory=Counter)  # ns of all calls under a line
-    again: dict[Place, Sum] = field(default_factory=dict)
+    # what is computed again, by the lines of which one is told, the innermost first
+    again: dict[tuple[Place, ...], Again] = field(default_factory=dict)
     computed_again: dict[Place, Sum] = field(default_factory=dict)  # by the line that computes
     # the same of values that an earlier step has, asked for at another line
     again_later: dict[Place, Sum] = field(default_factory=dict)
