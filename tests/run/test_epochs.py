@@ -91,6 +91,40 @@ def test_of_loops_in_loops_and_steps_of_two_rounds(tmp_path: Path) -> None:
     assert said[-1] == 0.0
 
 
+COUNTED = """
+def train(tick):
+    step, batches = 0, [0] * 100
+    while {test}:
+        tick()
+        {rise}
+"""
+
+
+@pytest.mark.parametrize("test", ["step < 100", "99 >= step", "step < len(batches) and batches"])
+@pytest.mark.parametrize("rise", ["step += 1", "step = step + 1"])
+def test_of_a_loop_that_counts(tmp_path: Path, test: str, rise: str) -> None:
+    """The second tick is in round 1 of 100: 98 follow."""
+    assert told(tmp_path, COUNTED.format(test=test, rise=rise))[0] == 98.0
+
+
+def test_of_a_loop_that_counts_by_three(tmp_path: Path) -> None:
+    """Rounds with 0, 3 … 99: 34."""
+    assert told(tmp_path, COUNTED.format(test="step < 100", rise="step += 3"))[0] == 32.0
+
+
+@pytest.mark.parametrize(
+    ("test", "rise"),
+    [
+        ("step < 100", "step += tick() or 1"),
+        ("step < 100", "for batch in [1, 2]: step += 1"),  # in a loop of its own
+        ("batches", "step += 1"),
+        ("step < 100 or batches", "step += 1"),
+    ],
+)
+def test_of_a_loop_that_does_not_say_how_it_counts(tmp_path: Path, test: str, rise: str) -> None:
+    assert set(told(tmp_path, COUNTED.format(test=test, rise=rise))) == {None}
+
+
 def test_of_a_loop_over_batches(tmp_path: Path) -> None:
     assert told(tmp_path, OVER_A_LOADER, length=10)[0] == 48.0
 

@@ -27,7 +27,7 @@ class Resize(torch.nn.Module):
 class ToTensor:
     def __call__(self, pic):
         img = torch.from_numpy(np.array(pic, np.uint8, copy=True))
-        img = img.view(pic.size[1], pic.size[0], 1).permute((2, 0, 1)).contiguous()
+        img = img.view(pic.size[1], pic.size[0], len(pic.getbands())).permute((2, 0, 1)).contiguous()
         return img.to(dtype=torch.get_default_dtype()).div(255)
 
 

@@ -105,12 +105,11 @@ def _parsed(source: str) -> list[ast.stmt]:
 
 def round_of(loop: Loop, variables: dict[str, Any]) -> tuple[int, int]:
     """The number of its round, from 0, and how many it has: of `in range(…)`, `in enumerate(…)` of a list,
-    and of a list each of whose items is another object. Raises Unknown for all else.
+    of a list each of whose items is another object, and of `while` with a count that rises from 0. Raises
+    Unknown for all else.
     """
-    if isinstance(loop, ast.While):
-        raise Unknown
     try:
-        return _round(loop, variables)
+        return _counted(loop, variables) if isinstance(loop, ast.While) else _round(loop, variables)
     except (TypeError, ValueError, OverflowError) as error:  # more rounds than Python can count
         raise Unknown from error
 
@@ -129,6 +128,63 @@ def _round(loop: ast.For | ast.AsyncFor, variables: dict[str, Any]) -> tuple[int
     if now not in items:
         raise Unknown
     return items.index(now), len(items)
+
+
+def _counted(loop: ast.While, variables: dict[str, Any]) -> tuple[int, int]:
+    """Of `while count < limit`, whose rounds each add the same number to the count."""
+    parts = loop.test.values if _is_all_of(loop.test) else [loop.test]
+    for part in parts:
+        for count, limit, up_to in _limits(part):
+            rise = _rise(loop.body, ast.unparse(count))
+            if rise:
+                rounds = -((_length(limit, variables) + up_to) // -rise)
+                return min(whole_number(count, variables) // rise, rounds - 1), rounds
+    raise Unknown
+
+
+def _is_all_of(test: ast.expr) -> TypeGuard[ast.BoolOp]:
+    return isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
+
+
+def _limits(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
+    """Count and limit, and whether the limit is reached: of `a < b` and `a <= b`, whichever way round."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return
+    left, right, op = test.left, test.comparators[0], test.ops[0]
+    if isinstance(op, (ast.Lt, ast.LtE)):
+        yield left, right, isinstance(op, ast.LtE)
+    elif isinstance(op, (ast.Gt, ast.GtE)):
+        yield right, left, isinstance(op, ast.GtE)
+
+
+def _rise(body: list[ast.stmt], count: str) -> int:
+    """What statements of a round add to the count; 0 where that is not one number each time."""
+    rises = [_added_by(statement, count) for statement in body if _sets(statement, count)]
+    return max(0, rises[0]) if len(rises) == 1 else 0
+
+
+def _sets(statement: ast.stmt, name: str) -> bool:
+    targets = (
+        statement.targets
+        if isinstance(statement, ast.Assign)
+        else [statement.target]
+        if isinstance(statement, ast.AugAssign)
+        else []
+    )
+    return name in map(ast.unparse, targets)
+
+
+def _added_by(statement: ast.stmt, name: str) -> int:
+    """By `name += 1` and `name = name + 1`; 0 for all else."""
+    if isinstance(statement, ast.AugAssign):
+        changed = ast.BinOp(statement.target, statement.op, statement.value)
+    elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
+        changed = statement.value
+    else:
+        return 0
+    is_sum = isinstance(changed.op, ast.Add) and ast.unparse(changed.left) == name
+    added = changed.right.value if isinstance(changed.right, ast.Constant) else None
+    return added if is_sum and type(added) is int else 0
 
 
 def _count(over: ast.expr, variables: dict[str, Any]) -> int:
@@ -175,9 +231,9 @@ def _items(over: ast.expr, variables: dict[str, Any]) -> range | list[Any] | tup
 
 
 def _length(expression: ast.expr, variables: dict[str, Any]) -> int:
-    """A whole number, also `len(…)` of a list."""
+    """A whole number, also `len(…)` of a list or a DataLoader."""
     if _is_call(expression, "len"):
-        return len(_items(expression.args[0], variables))
+        return _count(expression.args[0], variables)
     return whole_number(expression, variables)
 
 
