@@ -38,6 +38,7 @@ BENCHMARKS = {
     "forward-alone": "what a forward without gradients takes of the training's",
     "edge-sums": "what sums over the edges of a graph take edge by edge, and what as a sparse product",
     "foreach-on-cpu": "what optimizers with foreach take on the CPU, beside the loop over parameters",
+    "label-smoothing": "what smoothing labels by hand takes, beside cross_entropy",
     "weight-penalty": "what a penalty on the weights takes in the loss, beside weight decay",
     "looks": "what looking at lines costs the thread that is looked at",
     "integer-products": "what products of integer matrices take, and what of floats",

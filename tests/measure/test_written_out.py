@@ -56,6 +56,35 @@ def test_other_arithmetic_is_left_alone(ops: str) -> None:
     assert measured("linear", *ops.split(), "linear").metric("hand_written_share") == 0
 
 
+@pytest.mark.parametrize(
+    ("ops", "counted"),
+    [
+        ("log_softmax clone fill_ scatter_ fill_ nonzero index_fill_ kl_div", 2),  # scatter_, kl_div
+        ("zeros_like scatter mul rsub mul div add log_softmax ne mul sum neg", 7),
+        ("log_softmax one_hot mul add mul sum", 3),
+    ],
+)
+def test_smoothed_labels_are_known_by_what_they_are_made_of(ops: str, counted: int) -> None:
+    found = measured(*ops.split(), shape="[64, 256]")
+    assert found.metric("hand_written_function") == "label smoothing"
+    assert found.number("hand_written_share") == pytest.approx(counted * 0.01)
+
+
+@pytest.mark.parametrize(
+    "ops",
+    [
+        "log_softmax softmax kl_div",  # of a teacher
+        "one_hot mul sum",  # a pick
+        "log_softmax one_hot mul sum",
+        "scatter mul add sum",
+        "scatter mul rsub add mul sum",  # of no logarithm
+        "zeros scatter softmax kl_div",
+    ],
+)
+def test_other_uses_of_classes_are_left_alone(ops: str) -> None:
+    assert measured(*ops.split(), shape="[64, 256]").metric("hand_written_share") == 0
+
+
 def test_views_and_numbers_between_the_operators_do_not_matter() -> None:
     assert measured("exp", "view", "sum", "unsqueeze", "div").number("hand_written_share") == pytest.approx(
         0.03

@@ -38,6 +38,10 @@ LETTERS = {
     "W": "where",
     "g": "sigmoid",
     "b": "binary_cross_entropy",
+    "L": "log_softmax",
+    "k": "kl_div",
+    "h": "one_hot",
+    "C": "scatter",
 }
 LETTER = {
     f"aten::{name}{end}": letter
@@ -63,12 +67,13 @@ class HandWritten(NamedTuple):
     parts: str = ""
 
 
+LABEL_SMOOTHING, SMOOTHED = "label smoothing", "F.cross_entropy(logits, target, label_smoothing=0.1)"
 # Of what torch has, without what was no quicker fused on a CPU (RMS norm, mish, softplus, silu; torch 2.13).
 FUNCTIONS = (
     HandWritten(r"[*/^]{2,6}\+\*?t\+[*/]{1,2}", "GELU", "F.gelu(x, approximate='tanh')"),
     HandWritten(r"[*/]{0,2}e\+[*/]{1,2}", "GELU", "F.gelu(x)"),
     HandWritten(
-        r"m{1,2}-?(?=[^o]{0,8}[dqr^][^o]{0,3}[/*])(?:[dv]|[\^*]m{1,2})[-+*qr^]{0,5}[/*]\*?\+?",
+        r"m{1,2}-?(?=[^oLkhC]{0,8}[dqr^][^oLkhC]{0,3}[/*])(?:[dv]|[\^*]m{1,2})[-+*qr^]{0,5}[/*]\*?\+?",
         "normalisation",
         "F.layer_norm (F.group_norm over groups of channels, F.batch_norm over the batch)",
     ),
@@ -81,6 +86,10 @@ FUNCTIONS = (
         "the cross-entropy of a sigmoid",
         "F.binary_cross_entropy_with_logits(x, y), x before the sigmoid",
         parts="gb",
+    ),
+    HandWritten(r"L[^kL]{0,6}C[^k]{0,12}k|C[^k]{0,6}L[^k]{0,6}k", LABEL_SMOOTHING, SMOOTHED, parts="Ck"),
+    HandWritten(
+        r"L[^*L]{0,3}[hC][-+*/]{2,6}o?\*|[hC][-+*/]{2,6}o?Lo{0,2}\*", LABEL_SMOOTHING, SMOOTHED, parts="-+*/C"
     ),
 )
 
