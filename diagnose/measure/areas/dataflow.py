@@ -5,7 +5,9 @@ that are computed again, and results that nobody reads.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from diagnose.measure.areas.operators import dispatched_work
@@ -156,7 +158,7 @@ def _values_again(measured: Measured) -> list[FactPlace] | Missing:
         return asked
     if not all("line_trained_ns" in line for line in told.get("computed_again") or [{}]):
         return asked
-    computed = known(_parts_of_torch(measured, "computed_again"))
+    computed = known(_parts_of_torch(measured, "computed_again", partial(_used_by_backward, measured)))
     longer = _whole_ms(computed) / _whole_ms(asked) if _whole_ms(asked) else 1.0
     return [replace(place, ms_per_step=(place.ms_per_step or 0.0) * longer) for place in asked]
 
@@ -315,10 +317,24 @@ def _gain_share(measured: Measured, what: str) -> float | Missing:
     return saved_ms / measured.number("step_ms")
 
 
-def _parts_of_torch(measured: Measured, what: str) -> list[FactPlace] | Missing:
+def _used_by_backward(measured: Measured, line: dict[str, Any]) -> float:
+    """Of calls that are made again at a line, as a factor of what is theirs of its backward by their time:
+    graphs that no backward uses have none, and of calls for the same those are the ones to spare.
+    """
+    again = line["trained_ns"] / line["line_trained_ns"] if line.get("line_trained_ns") else 0.0
+    for graph in measured.recording.facts.get("graphs") or []:
+        if (graph["file"], graph["line"]) == (line["file"], line["line"]) and graph["used_count"] and again:
+            unused = 1 - graph["used_count"] / graph["built_count"]
+            return max(0.0, again - unused) / (1 - unused) / again
+    return 1.0
+
+
+def _parts_of_torch(
+    measured: Measured, what: str, used_by_backward: Callable[[dict[str, Any]], float] = lambda line: 1.0
+) -> list[FactPlace] | Missing:
     """As large a part of what torch takes as they took of all calls in the one step that was looked at; and
     as large a part of their lines' backward as they are of the lines' calls that need gradients. Where that
-    is not recorded, the part of the whole backward.
+    is not recorded, the part of the whole backward. ``used_by_backward``: a factor of that.
     """
     told, view = _dataflow(measured), measured.timeline
     if isinstance(told, Missing) or view is None:
@@ -340,6 +356,6 @@ def _parts_of_torch(measured: Measured, what: str) -> list[FactPlace] | Missing:
             backward_ns = told["backward_ns"] * line["trained_ns"] / max(told["trained_ns"], 1)
             backward_ms = torch_ms * backward_ns / max(told["calls_ns"], 1)
         place = (line["file"], line["line"], line["function"])
-        ms = min(torch_ms, forward_ms + backward_ms)
+        ms = min(torch_ms, forward_ms + backward_ms * used_by_backward(line))
         found.append(FactPlace(*place, float(line["call_count"]), ms))
     return found
