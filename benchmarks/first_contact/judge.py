@@ -45,7 +45,12 @@ REMARK = (
     "0.1.0+9a683091: one round of eleven scripts; nothing else ran while they were met. Variants of vv01 to "
     "vv06 were timed as processes that took turns: two equal copies differ by 10 %, at times by 20. uu05 has "
     "one pair of whole runs, and three rounds of steps. Cells in the place of vv06's module count as wrong; "
-    "later they left 0.6 to 0.7 of such a module's time (`python -m benchmarks cell-loops`)."
+    "later they left 0.6 to 0.7 of such a module's time (`python -m benchmarks cell-loops`).\n\n"
+    "0.1.0+03cf96ce: one round of ten scripts, met on a quiet machine; the oracles' authors waited for each "
+    "other and made three rounds of most variants instead of four to six. xx05 counts twice as wrong: its "
+    "oracle did not try `channels_last`, which timed later took 13, 25 and 13 % off; and its author put the "
+    "stand-in for torchvision into the script's folder, whose lines `workers-take-cores` named in place of "
+    "the script's."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them
