@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from ..places import Places
 from .frame_values import Unknown, variables_of
-from .loop_source import Loop, LoopSource, name_of, round_of, within
+from .loop_rounds import round_of
+from .loop_source import Loop, LoopSource, name_of, within
 
 _FRAMES_AT_MOST = 30
 _LOOPS_AT_MOST = 4  # within each other
