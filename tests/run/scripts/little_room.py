@@ -6,7 +6,7 @@ import sys
 
 import torch
 
-ROOM = next(module for name, module in list(sys.modules.items()) if name.endswith("child.room"))
+ROOM = next(module for name, module in list(sys.modules.items()) if name.endswith("child.phases.room"))
 STEPS, SHORT_FROM = 40, int(sys.argv[1])
 
 layer = torch.nn.Linear(4, 4)
