@@ -112,12 +112,20 @@ def test_of_a_loop_that_counts_by_three(tmp_path: Path) -> None:
     assert told(tmp_path, COUNTED.format(test="step < 100", rise="step += 3"))[0] == 32.0
 
 
+def test_of_a_count_that_does_not_begin_at_0(tmp_path: Path) -> None:
+    """Below 0 there is no round to tell; from 0 on each tick tells: in round 1 of 100, 98 follow."""
+    said = told(tmp_path, COUNTED.format(test="step < 100", rise="step += 1").replace("0, [0]", "-3, [0]"))
+    assert said[:2] == [None, None]
+    assert said[3] == 98.0
+
+
 @pytest.mark.parametrize(
     ("test", "rise"),
     [
         ("step < 100", "step += tick() or 1"),
         ("step < 100", "for batch in [1, 2]: step += 1"),  # in a loop of its own
         ("batches", "step += 1"),
+        ("step - 5 < 100", "step += 1"),
         ("step < 100 or batches", "step += 1"),
     ],
 )

@@ -22,19 +22,12 @@ def test_short_ways_are_timed_often_enough_to_meet_a_quiet_moment(
     """Where other programs hold the cores, a thread that waits for others of torch's spins: that counts as its
     time, and three turns of 2 ms can all lie in such a moment.
     """
-    clock, asked = [0], [0]
-
-    def thread_time_ns() -> int:
-        asked[0] += 1
-        if asked[0] % 2 == 0:  # the end of a call
-            clock[0] += call_ns[(asked[0] // 2 - 1) % 2]
-        return clock[0]
-
-    monkeypatch.setattr("diagnose.run.child.products.product_trial.thread_time_ns", thread_time_ns)
-    calls = [0, 0]
+    clock, calls = [0], [0, 0]
+    monkeypatch.setattr("diagnose.run.child.products.product_trial.thread_time_ns", lambda: clock[0])
 
     def way(which: int) -> torch.Tensor:
         calls[which] += 1
+        clock[0] += call_ns[which]
         return torch.zeros(())
 
     ways = [(lambda: way(0), []), (lambda: way(1), [])]

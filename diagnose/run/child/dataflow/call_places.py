@@ -134,8 +134,9 @@ def apart(site: Site, first: Site) -> tuple[Place, ...]:
         if (there.code, there.instruction) != (other.code, other.instruction):
             return (there.place,)
     at_work = sum(there.activation == other.activation for there, other in ways)
-    in_loop = site.frames[: len(site.frames) - at_work + 1] if at_work else site.frames[:1]
-    return tuple(frame.place for frame in in_loop)
+    if not at_work:
+        return (site.place,)
+    return tuple(frame.place for frame in site.frames[: len(site.frames) - at_work + 1])
 
 
 def outermost_alone(lines: Sequence[Place], others: Collection[Place]) -> Place:

@@ -58,8 +58,8 @@ class SampleWork:
 
 
 def told_at(ns_of: Counter[tuple[Place, ...]], others: set[Place]) -> dict[Place, Sum]:
-    """``ns_of``: such calls by the lines that lead there, the innermost first. ``others``: lines that lead to
-    others.
+    """Calls, each at the outermost line that leads to no others. ``ns_of``: by the lines that lead there, the
+    innermost first. ``others``: lines that lead to others.
     """
     told: dict[Place, Sum] = {}
     for lines, ns in ns_of.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import Any, TypeGuard
 
 from torch.utils.data import DataLoader
@@ -43,59 +42,52 @@ def _round(loop: ast.For | ast.AsyncFor, variables: dict[str, Any]) -> tuple[int
 
 def _counted(loop: ast.While, variables: dict[str, Any]) -> tuple[int, int]:
     """Of `while count < limit`, whose rounds each add the same number to the count."""
-    parts = loop.test.values if _is_all_of(loop.test) else [loop.test]
-    for part in parts:
-        for count, limit, up_to in _limits(part):
-            rise = _rise(loop.body, ast.unparse(count))
-            if rise:
-                rounds = -((_length(limit, variables) + up_to) // -rise)
-                return min(whole_number(count, variables) // rise, rounds - 1), rounds
+    test = loop.test
+    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    for count, limit, up_to in filter(None, map(_limit, parts)):
+        rise = _rise(loop.body, ast.unparse(count))
+        if rise:
+            now = whole_number(count, variables) // rise
+            rounds = -(-(_length(limit, variables) + up_to) // rise)
+            if now < 0 or rounds < 1:
+                raise Unknown
+            return min(now, rounds - 1), rounds  # the count may rise before the step ends
     raise Unknown
 
 
-def _is_all_of(test: ast.expr) -> TypeGuard[ast.BoolOp]:
-    return isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
-
-
-def _limits(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
+def _limit(test: ast.expr) -> tuple[ast.expr, ast.expr, bool] | None:
     """Count and limit, and whether the limit is reached: of `a < b` and `a <= b`, whichever way round."""
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
-        return
+        return None
     left, right, op = test.left, test.comparators[0], test.ops[0]
     if isinstance(op, (ast.Lt, ast.LtE)):
-        yield left, right, isinstance(op, ast.LtE)
-    elif isinstance(op, (ast.Gt, ast.GtE)):
-        yield right, left, isinstance(op, ast.GtE)
+        return left, right, isinstance(op, ast.LtE)
+    if isinstance(op, (ast.Gt, ast.GtE)):
+        return right, left, isinstance(op, ast.GtE)
+    return None
 
 
 def _rise(body: list[ast.stmt], count: str) -> int:
     """What statements of a round add to the count; 0 where that is not one number each time."""
-    rises = [_added_by(statement, count) for statement in body if _sets(statement, count)]
+    rises = [added for statement in body if (added := _added_by(statement, count)) is not None]
     return max(0, rises[0]) if len(rises) == 1 else 0
 
 
-def _sets(statement: ast.stmt, name: str) -> bool:
-    targets = (
-        statement.targets
-        if isinstance(statement, ast.Assign)
-        else [statement.target]
-        if isinstance(statement, ast.AugAssign)
-        else []
-    )
-    return name in map(ast.unparse, targets)
-
-
-def _added_by(statement: ast.stmt, name: str) -> int:
-    """By `name += 1` and `name = name + 1`; 0 for all else."""
+def _added_by(statement: ast.stmt, name: str) -> int | None:
+    """By `name += 1` and `name = name + 1`; 0 where it is set to something else, None where it is not set."""
     if isinstance(statement, ast.AugAssign):
-        changed = ast.BinOp(statement.target, statement.op, statement.value)
-    elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
-        changed = statement.value
+        targets: list[ast.expr] = [statement.target]
+        value: ast.expr = ast.BinOp(statement.target, statement.op, statement.value)
+    elif isinstance(statement, ast.Assign):
+        targets, value = statement.targets, statement.value
     else:
+        return None
+    if name not in map(ast.unparse, targets):
+        return None
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
         return 0
-    is_sum = isinstance(changed.op, ast.Add) and ast.unparse(changed.left) == name
-    added = changed.right.value if isinstance(changed.right, ast.Constant) else None
-    return added if is_sum and type(added) is int else 0
+    added = value.right.value if isinstance(value.right, ast.Constant) else None
+    return added if ast.unparse(value.left) == name and type(added) is int else 0
 
 
 def _count(over: ast.expr, variables: dict[str, Any]) -> int:
