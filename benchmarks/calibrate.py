@@ -120,12 +120,12 @@ def first_contact() -> list[Known]:
 
 
 def _of_rows(met: Judged) -> list[Known]:
-    step_ms = met.answer.get("step_ms")
     found = []
     for row in met.answer["plan"]:
         faults = [fault for fault in met.entry.faults if met.found(fault) is row]
         costs = [measured for fault in faults if (measured := cost_shares(fault))]
         other = (met.entry.name, row["rule"]) in ANOTHER_FIX
+        step_ms = met.step_ms_of(row)
         if costs and row["predicted_ms"] and step_ms and not other:
             guess = row["predicted_ms"]["best_guess"] / step_ms
             found += _known("first contact", met.entry.name, row["rule"], guess, together(costs))

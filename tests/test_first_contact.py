@@ -58,6 +58,16 @@ def test_the_true_cost_is_scaled_to_the_step_of_the_answer() -> None:
     assert answer().ranges == []
 
 
+def test_the_cost_of_what_only_some_steps_have_is_scaled_to_the_average_step() -> None:
+    """8 ms best are 40 % of an average step of 20 ms: 4 of 10 ms are 8 of those, though a typical step takes
+    10.
+    """
+    epoch_end = row("train.py:20", low=7.0, high=9.0) | {"share": 0.4}
+    assert answer(epoch_end).step_ms_of(epoch_end) == pytest.approx(20.0)
+    assert answer(epoch_end).ranges == [True]
+    assert answer(row("train.py:20", low=7.0, high=9.0)).ranges == [False]
+
+
 def test_a_row_of_two_faults_saves_what_both_cost() -> None:
     """4 and 2 of 10 ms are outside of 3 to 5, and inside of 5 to 7. What is only estimated does not count."""
     other = replace(SLOW, cost_ms=2.0)

@@ -92,6 +92,15 @@ class Judged:
         plan, worth = self.answer["plan"], self.entry.to_find
         return bool(plan and worth) and _at(plan[0]["lines"], worth[0])
 
+    def step_ms_of(self, row: dict[str, Any]) -> float | None:
+        """The step of whose time the row tells a share: the average one where only some steps have what it
+        is about, else the typical one. None if the answer has no steps.
+        """
+        known, share_of_step = row["predicted_ms"], row.get("share")
+        if known and share_of_step:
+            return float(known["best_guess"] / share_of_step)
+        return self.answer.get("step_ms")
+
     @property
     def ranges(self) -> list[bool]:
         """Of each row of the plan with a predicted range that is the first at a fault's line, whether the
@@ -104,7 +113,7 @@ class Judged:
             known = row["predicted_ms"]
             if known is None or not here or not all(fault.sure for fault in here):
                 continue
-            its_step_ms = self.answer.get("step_ms")
+            its_step_ms = self.step_ms_of(row)
             cost_ms = sum(  # on another machine, under another load, a step takes another time
                 fault.cost_ms * (its_step_ms or fault.step_ms) / fault.step_ms for fault in here
             )

@@ -22,7 +22,7 @@ class Block(nn.Module):
 def describe(model, pictures):
     features = []
     for step in range(STEPS):
-        features.append(model(pictures[step * 136 % 952 :][:136]))
+        features.append(model(pictures[step * 48 % 576 :][:48]))
     return torch.cat(features)
 
 
@@ -31,7 +31,7 @@ def main():
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
-    pictures = torch.rand(952, 3, 64, 64, device=device)
+    pictures = (torch.rand(576, 3, 64, 64, device=device) - 0.45) / 0.25
     blocks = [Block(3, 16), Block(16, 16)]
     model = nn.Sequential(*blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten()).to(device)
     for block in blocks:
