@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from diagnose.run.child.facts.models import CallCounts
 from diagnose.run.child.places import Places
-from diagnose.run.child.trials.packed_look import PackedLook
+from diagnose.run.child.trials.packed_look import PackedLook, turned
 
 HERE = str(Path(__file__).parent)
 LINES = Path(__file__).read_text().splitlines()
@@ -61,9 +61,17 @@ def test_every_kind_of_layer() -> None:
         assert len(told_of(Tagger(layer), RAGGED)) == 1
 
 
-def test_layers_that_read_backwards_are_tried_only_where_no_padding_is() -> None:
-    assert told_of(Tagger(bidirectional=True), RAGGED) == []
-    assert len(told_of(Tagger(bidirectional=True), EQUAL)) == 1
+def test_rows_are_turned_for_layers_that_read_backwards_where_padding_is() -> None:
+    """Its second direction is to begin at each row's last element, as with packing."""
+    (told,) = told_of(Tagger(bidirectional=True, num_layers=2), RAGGED)
+    assert told["turned"] and len(told["changed_ms"]) >= 5
+    (told,) = told_of(Tagger(bidirectional=True), EQUAL)
+    assert not told["turned"]
+
+
+def test_rows_turned_within_their_lengths() -> None:
+    rows = torch.tensor([[1, 2, 3], [4, 5, 0]])
+    assert turned(rows[..., None], torch.tensor([3, 2]))[..., 0].tolist() == [[3, 2, 1], [5, 4, 0]]
 
 
 def test_padded_sequences_are_nothing_to_try() -> None:

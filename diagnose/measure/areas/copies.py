@@ -27,6 +27,16 @@ def _packed_layers(measured: Measured) -> list[FactPlace] | Missing:
     return _saved_by_copies(measured, "packed")
 
 
+@metric(
+    "packed_both_ways",
+    "yes/no",
+    "A layer that would be faster with padded sequences reads backwards, too, and some rows are shorter",
+)
+def _packed_both_ways(measured: Measured) -> Value | Missing:
+    told = _tried(measured, "packed")
+    return told if isinstance(told, Missing) else any(layer.get("turned") for layer in told)
+
+
 def _saved_by_copies(measured: Measured, fact: str) -> list[FactPlace] | Missing:
     """As large a part of their calls as copies of them saved; of no more than torch takes of the step."""
     told = _tried(measured, fact)

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from diagnose.measure.areas.recurrent import MODULE_OP
 from diagnose.measure.lines import backward_of_lines
 from diagnose.measure.measured import FactPlace, Measured, fact_selector
 from diagnose.measure.missing import NO_STEPS, Missing
+from diagnose.measure.names import forward_of
 from diagnose.measure.selection import Selection
 from diagnose.measure.traced_lines import Line
-from diagnose.measure.view import Rows
+from diagnose.measure.view import Rows, started_in
 
 SINGLE_ROWS = r"^autograd::engine::evaluate_function: (?:Select|Slice|Narrow)Backward\d"
 ROWS_AT_LEAST = 16  # a step, of a line
@@ -20,9 +22,7 @@ ON_GPU = Missing("on a GPU many small kernels cost more than what they fill")
 
 @fact_selector("row_backwards", "the backward of rows that are taken one by one from a tensor")
 def _row_backwards(measured: Measured) -> list[FactPlace] | Missing:
-    """By the line that takes them, as the detail phase has it; without a line where none are recorded. What a
-    recurrent layer takes of packed sequences is another rule's where the run has tried it with padded ones.
-    """
+    """By the line that takes them, as the detail phase has it; without a line where none are recorded."""
     view = measured.timeline
     if view is None:
         return NO_STEPS
@@ -33,10 +33,6 @@ def _row_backwards(measured: Measured) -> list[FactPlace] | Missing:
         return []
     ms, by_line = measured.timeline_ms(view.host_intervals(rows)), _by_line(measured.detail)
     whole = sum(by_line.values())
-    tried = {(layer["file"], layer["line"]) for layer in measured.recording.facts.get("packed") or []}
-    by_line = {line: ns for line, ns in by_line.items() if line not in tried}
-    if tried and not by_line:
-        return []
     return [
         FactPlace(*line, "", len(rows) / view.step_count * ns / whole, ms * ns / whole)
         for line, ns in by_line.items()
@@ -44,7 +40,11 @@ def _row_backwards(measured: Measured) -> list[FactPlace] | Missing:
 
 
 def _rows(view: Selection) -> Rows:
-    return np.flatnonzero(view.name_matches(SINGLE_ROWS) & view.in_steps)
+    """Without what a recurrent layer takes of packed sequences itself: that is tried with padded ones."""
+    rows = np.flatnonzero(view.name_matches(SINGLE_ROWS) & view.in_steps)
+    recurrent = view.host_intervals(np.flatnonzero(view.name_matches(MODULE_OP)))
+    takers = forward_of(view)[rows]
+    return rows[~((takers >= 0) & started_in(view.host, recurrent)[takers])]
 
 
 def _by_line(view: Selection | None) -> dict[Line, int]:

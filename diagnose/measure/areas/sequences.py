@@ -114,12 +114,6 @@ def _model_ms(measured: Measured) -> float:
     return sum(measured.row_ms(row) for row in _model_rows(measured))
 
 
-@metric("sequences_packed", "yes/no", "The model is given packed sequences (`pack_padded_sequence`)")
-def _sequences_packed(measured: Measured) -> Value | Missing:
-    view = measured.timeline
-    return NO_STEPS if view is None else bool((view.name_matches(PACKS) & view.in_steps).any())
-
-
 @fact_selector("padded_batches", "forward and backward of positions that are padding in all rows of a batch")
 def _padded_batches(measured: Measured) -> list[FactPlace] | Missing:
     padded = _padded(measured)
