@@ -49,7 +49,7 @@ def test_what_the_plain_phase_used(habits: Recorded) -> None:
     assert 0 <= usage["iowait_share"] < 1
     assert usage["read_bytes_per_s"] >= 0
     assert usage["swap_in_bytes_per_s"] >= 0
-    assert usage["involuntary_switches_per_step"] >= 0
+    assert usage["involuntary_switches_per_step"] >= 0 and usage["page_faults_per_step"] >= 0
 
 
 def test_losses_memory_and_collections_of_the_plain_phase(habits: Recorded) -> None:

@@ -29,7 +29,16 @@ def _kept_memory_gain_share(measured: Measured) -> Value | Missing:
     beside_plain = 1 - float(np.quantile(trial["changed_ms"], QUANTILE)) / measured.number("step_ms")
     # nor can more go than the system has worked less, but for caches that stay warm
     of_system = _WARM_CACHES * trial["system_ms"] / measured.number("step_ms")
-    return max(0.0, min(share, beside_plain, of_system))
+    return max(0.0, min(share, beside_plain, of_system * _also_in_plain_steps(measured, trial["page_faults"])))
+
+
+def _also_in_plain_steps(measured: Measured, page_faults: int) -> float:
+    """As large a part of the faults as steps had before anything was recorded: what a recording leaves in the
+    heap may make malloc give back what it kept until then. Older recordings did not count these.
+    """
+    usage = measured.recording.facts.get("plain_usage") or {}
+    plain: float | None = usage.get("page_faults_per_step")
+    return min(1.0, plain / max(1, page_faults)) if plain is not None else 1.0
 
 
 @metric("page_fault_count_per_step", "count", "Page faults in a step: memory pages that were given anew")

@@ -30,6 +30,7 @@ class Usage:
                 "read_bytes_per_s": _difference(after.read_bytes, before.read_bytes, seconds),
                 "swap_in_bytes_per_s": _difference(after.swapped_in_bytes, before.swapped_in_bytes, seconds),
                 "involuntary_switches_per_step": (after.switches - before.switches) / steps,
+                "page_faults_per_step": (after.page_faults - before.page_faults) / steps,
             }
         }
 
@@ -43,6 +44,7 @@ class UsedSoFar(NamedTuple):
     seconds: float
     processor_s: float
     switches: int
+    page_faults: int  # served without storage
     busy: int | None
     iowait: int | None
     total: int | None
@@ -56,11 +58,12 @@ def read_counters() -> UsedSoFar:
     # user, nice, system, idle, iowait, irq, softirq, steal; the rest is part of these
     known = len(processors) >= 8
     total, idle, iowait = sum(processors[:8]), processors[3] if known else 0, processors[4] if known else 0
-    swapped = _numbers("/proc/vmstat", "pswpin ")
+    swapped, own = _numbers("/proc/vmstat", "pswpin "), resource.getrusage(resource.RUSAGE_SELF)
     return UsedSoFar(
         perf_counter(),
         process_time(),
-        resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw,
+        own.ru_nivcsw,
+        own.ru_minflt,
         total - idle - iowait if known else None,
         iowait if known else None,
         total if known else None,
