@@ -139,6 +139,25 @@ def test_most_of_a_work_may_be_a_line_far_inside() -> None:
     ]
 
 
+def test_large_parts_of_a_work_are_told_where_no_line_takes_most() -> None:
+    """Of ten looks four fell on line 14 of what line 30 calls, three on line 15 and what it calls, two on a
+    line that calls the model, one on line 16.
+    """
+
+    def inside(line: int, callee: str = "") -> list[Any]:
+        return [EVALUATE[0], ["train.py", line, "evaluate", callee]]
+
+    deeper = [*inside(15, "metrics.py: rank"), ["metrics.py", 3, "rank", ""]]
+    model = inside(12, "torch/nn/modules/module.py: _call_impl")
+    work = work_of((4, inside(14)), (3, deeper), (2, model), (1, inside(16)))
+    assert [(one.line, one.ms_per_step) for one in places_of_work(work, set(), 0.1, 30.0)] == [
+        (30, pytest.approx(9.0)),
+        (14, pytest.approx(12.0)),
+        (15, pytest.approx(9.0)),
+    ]
+    assert [one.line for one in places_of_work(work, {("metrics.py", 3)}, 0.1, 30.0)] == [30, 14]
+
+
 def test_what_training_runs_as_well_is_not_the_place_of_a_work() -> None:
     """The evaluation's own line 12 comes to the line of the model that every step comes to as well."""
     calls_model = ["train.py", 12, "evaluate", "model.py: __call__"]

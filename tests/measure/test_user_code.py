@@ -236,3 +236,21 @@ main  600  150   op    aten::sort
 """
     calls = "0  200  41  aten::randn\n200  300  41  torch/nn/module.py: call\n600  150  42  aten::sort"
     assert costs("own_lines", measured(calls, step)) == {42: 150.0}
+
+
+def test_short_lines_of_one_function_are_told_together_where_its_caller_calls_the_model_as_well() -> None:
+    """Line 41 is `model(*batch(rows))`: the model from 200 on; `batch` is lines 61 to 64, of which the last
+    takes 1 %. Lines of the function that does the steps are told by themselves: 45 is one, as short.
+    """
+    timeline = """
+    main  0    1000  step  ProfilerStep#1
+    main  200  400   mark  forward@41
+    main  210  380   op    aten::mm
+    main  650  300   mark  backward@42
+    """
+    calls = "0  600  41  model.py: __call__\n0  100  41  a.py: batch\n610  30  45  b.py: note"
+    inside = "\n".join(f"{10 + 30 * i}  {30 if i < 3 else 10}  {61 + i}  numpy: take" for i in range(4))
+    one = measured(f"{calls}\n{inside}", timeline)
+    one.recording.calls.update({"functions": ["main", "batch"], "function": [0, 0, 0, 1, 1, 1, 1]})
+    assert costs("own_lines", one) == {61: 30.0, 62: 30.0, 63: 30.0}
+    assert one.metric("own_line_share") == pytest.approx(0.09)

@@ -186,9 +186,17 @@ def _item_work(measured: Measured) -> list[FactPlace] | Missing:
     lines = _of_samples(measured, [] if isinstance(found, Missing) else found)
     where = _where_a_sample_is_made(measured) if lines and lines[0].share < SOME_OF_FETCH else None
     if where is None:
-        where = (lines[0].file, lines[0].line, lines[0].function) if lines else loop_line(measured)
+        where = (lines[0].file, lines[0].line, lines[0].function) if lines else _loader_line(measured)
     ms = measured.number("loading_ms") * measured.needed("sampling_share")
     return [FactPlace(*where, measured.fetches_per_step, ms)]
+
+
+def _loader_line(measured: Measured) -> tuple[str, int, str]:
+    """Where the loader of a library's Dataset is made; the loop over it if that is not the user's code."""
+    loader = feeding_loader(measured)
+    if isinstance(loader, Missing) or not loader.get("file"):
+        return loop_line(measured)
+    return loader["file"], loader["line"], loader["function"]
 
 
 @fact_selector(

@@ -29,7 +29,9 @@ def _kept_memory_gain_share(measured: Measured) -> Value | Missing:
     beside_plain = 1 - float(np.quantile(trial["changed_ms"], QUANTILE)) / measured.number("step_ms")
     # nor can more go than the system has worked less, but for caches that stay warm
     of_system = _WARM_CACHES * trial["system_ms"] / measured.number("step_ms")
-    return max(0.0, min(share, beside_plain, of_system * _also_in_plain_steps(measured, trial["page_faults"])))
+    return max(
+        0.0, min(share, beside_plain, of_system * _also_in_plain_steps(measured, trial["page_faults"]))
+    )
 
 
 def _also_in_plain_steps(measured: Measured, page_faults: int) -> float:

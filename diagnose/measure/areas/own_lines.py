@@ -3,8 +3,9 @@ Python that is left.
 
 A line's time is that of all it calls. Where one line inside it does nearly all of that, this line is meant;
 where it does most, both are told apart. So it is with a loop inside it, told by the line that begins it.
-Where several lines share the time otherwise, it is the line that calls them. What a line does without a call
-is known where lines were timed by themselves (`diagnose.measure.traced_lines`).
+Where several lines share the time otherwise, it is the line that calls them; where that one calls the model
+as well, it is they. What a line does without a call is known where lines were timed by themselves
+(`diagnose.measure.traced_lines`).
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from diagnose.trace.nesting import innermost
 # idles; in the forward only hooks of the script's own can
 ROWS = ("python", "operators", "copies", "launch_bound", "host_work", "forward")
 LEAST = 0.05  # of the step: the rules' own threshold
+SHORT = 0.02  # of the step: a line of a function whose lines take `LEAST` together
 OWN_FUNCTION = r"^(?:/|<ipython-input)"  # a callee of the script's own, whose lines are timed by themselves
 # a function of its own, on the line that calls it (up to Python 3.11; generators always)
 COMPREHENSION = r": <(?:(?:list|set|dict)comp|genexpr)>$"
@@ -60,12 +62,20 @@ def _own_lines(measured: Measured) -> list[FactPlace] | Missing:
     return [line.place(measured.number("step_ms")) for line, _ in lines]
 
 
-@metric("own_line_share", "share", "Share of the step that the costliest of these lines takes")
+@metric(
+    "own_line_share",
+    "share",
+    "Share of the step that the costliest of these lines takes, or those of one function that is called",
+)
 def _own_line_share(measured: Measured) -> Value | Missing:
-    lines = _lines_to_mend(measured)
-    if isinstance(lines, Missing):
-        return lines
-    return lines[0][0].share if lines else 0.0
+    lines, view = _lines_to_mend(measured), measured.detail
+    if isinstance(lines, Missing) or view is None:
+        return NO_CALLS_SEEN
+    shares: dict[tuple[str, str, int], float] = defaultdict(float)
+    for line, _ in lines:
+        alone = (line.file, line.function) in _functions_of_parts(view)
+        shares[line.file, line.function, line.line if alone else -1] += line.share
+    return max(shares.values(), default=0.0)
 
 
 @metric("own_lines_callee", "", "Costliest function that the costliest of these lines calls")
@@ -154,7 +164,8 @@ def own_lines(measured: Measured) -> list[tuple[LineTime, Rows]] | Missing:
     self_ms = cost_ms - np.bincount(around[nested], cost_ms[nested], minlength=len(cost_ms))
     found += _costly(view, left, self_ms, whole_ms)
     found = _with_what_no_call_is(found, measured, view)
-    found = [part for line, calls in found for part in _with_loop(line, calls, measured, cost_ms)]
+    short = _short_lines(found, left, self_ms, measured, view)
+    found = [part for line, calls in found for part in _with_loop(line, calls, measured, cost_ms)] + short
     return sorted(found, key=lambda one: -one[0].share)
 
 
@@ -185,6 +196,36 @@ def _with_what_no_call_is(
             line = LineTime(file, number, time.function, time.count_per_step, share, share, NO_CALL)
             longer.append((line, NO_ROWS))
     return longer
+
+
+def _short_lines(
+    found: list[tuple[LineTime, Rows]], left: Rows, self_ms: np.ndarray, measured: Measured, view: Selection
+) -> list[tuple[LineTime, Rows]]:
+    """Others that are short each, of functions in which they take `LEAST` together. ``left``: calls that are
+    none of these lines'.
+    """
+    whole_ms, quiet_ms = measured.number("step_ms"), without_calls_ms(measured)
+    known, of_parts = {(line.file, line.line) for line, _ in found}, _functions_of_parts(view)
+    by_function: dict[tuple[str, str], list[LineTime]] = defaultdict(list)
+    for line in by_line(view, left, self_ms[left], whole_ms):
+        quiet = quiet_ms.get((line.file, line.line), 0.0) / whole_ms
+        whole = replace(_longer(line, quiet), share=line.typical_share + quiet)
+        its_function = line.file, line.function
+        if whole.share >= SHORT and (line.file, line.line) not in known and its_function not in of_parts:
+            by_function[its_function].append(whole)
+    return [
+        (line, NO_ROWS)
+        for lines in by_function.values()
+        if len(lines) > 1 and sum(line.share for line in lines) >= LEAST
+        for line in lines
+    ]
+
+
+@once
+def _functions_of_parts(view: Selection) -> set[tuple[str, str]]:
+    """File and name of each that does a part of the step: its lines have little in common."""
+    parts = view.host.loc[view.marked(*STEP_MARKS), ["file", "function"]].astype(str)
+    return set(parts.itertuples(index=False, name=None))
 
 
 def _longer(line: LineTime, share: float) -> LineTime:

@@ -42,6 +42,7 @@ GATHERS = (
 LEFT, MODEL_LEFT = 0.5, 0.75
 MOSTLY = 0.5  # of the looks at a work, from which they tell its kind
 PARTLY = 0.1
+LARGE = 0.25  # of a work, from which a line in it is told beside the work's own
 # the lines of a work: given the work, the lines of every step, how often it comes a step, and what it takes
 _Places = Callable[[Recurring, Collection[tuple[str, int]], float, float], list[FactPlace]]
 IFS_ABOVE = 40  # lines from a call up to the condition it depends on, at most
@@ -106,8 +107,9 @@ def places_of_work(
     work: Recurring, usual: Collection[tuple[str, int]], count_per_step: float, ms_per_step: float
 ) -> list[FactPlace]:
     """The line that calls the work and, where one that it comes to takes most of it, that one: each with its
-    part. Not the one that calls the model, of which an evaluation consists, nor any other that does what
-    every step does, too (``usual``: the lines that these run).
+    part. Where none does, those of the function called that take a quarter and more. Not the one that calls
+    the model, of which an evaluation consists, nor any other that does what every step does, too (``usual``:
+    the lines that these run).
     """
     of_all = sum(work.looks.values())
     outer, part = work.calls[0], 0.0
@@ -122,11 +124,25 @@ def places_of_work(
         if share < MOSTLY or re.search(CALLS_MODEL, line.callee):
             break
         inner, part = line, share
-    parts = [(outer, 1 - part), *([(inner, part)] if inner else [])]
+    inside = [(inner, part)] if inner else _large_parts(work, usual)
     return [
         FactPlace(line.file, line.line, line.function, count_per_step, ms_per_step * share)
-        for line, share in parts
+        for line, share in [(outer, 1 - sum(share for _, share in inside)), *inside]
     ]
+
+
+def _large_parts(work: Recurring, usual: Collection[tuple[str, int]]) -> list[tuple[Line, float]]:
+    """The lines that the work's own line comes to next, with the part of the work that each takes."""
+    looks: Counter[tuple[str, int]] = Counter()
+    lines: dict[tuple[str, int], Line] = {}
+    for stack, count in work.looks.items():
+        below = list(itertools.dropwhile(lambda line: line[:2] != work.calls[0][:2], stack))[1:]
+        asks_model = any(re.search(CALLS_MODEL, line.callee) for line in below)
+        if below and not asks_model and not any(line[:2] in usual for line in below[:2]):
+            looks[below[0][:2]] += count
+            lines.setdefault(below[0][:2], below[0])
+    of_all = sum(work.looks.values())
+    return [(lines[place], count / of_all) for place, count in looks.most_common() if count >= LARGE * of_all]
 
 
 def lines_of_work(

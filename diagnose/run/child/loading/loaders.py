@@ -94,7 +94,7 @@ class Loaders:
 
     @guarded("watching where loaders are made")
     def _remember(self, loader: Any, frame: FrameType) -> None:
-        self._made.append((weakref.ref(loader), self._places.nearest(frame)))
+        self._made.append((weakref.ref(loader), self._places.nearest(_maker(frame, loader))))
 
     def _noticing_iterator(self, original: Callable[..., None]) -> Callable[..., None]:
         def __init__(iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
@@ -177,6 +177,16 @@ class Loaders:
             return batch
 
         iterator._next_data = first
+
+
+def _maker(frame: FrameType, loader: Any) -> FrameType:
+    """The frame that makes the loader: outside of what a class of the script's own does first."""
+    while frame.f_back and frame.f_code.co_name == "__init__":
+        own = frame.f_code.co_varnames[:1]
+        if not own or frame.f_locals.get(own[0]) is not loader:
+            break
+        frame = frame.f_back
+    return frame
 
 
 def _loader_facts(loader: Any) -> dict[str, Any]:
