@@ -248,7 +248,7 @@ def test_short_lines_of_one_function_are_told_together_where_its_caller_calls_th
     main  210  380   op    aten::mm
     main  650  300   mark  backward@42
     """
-    calls = "0  600  41  model.py: __call__\n0  100  41  a.py: batch\n610  30  45  b.py: note"
+    calls = "0  600  41  model.py: __call__\n0  100  41  /job/train.py: batch\n610  30  45  b.py: note"
     inside = "\n".join(f"{10 + 30 * i}  {30 if i < 3 else 10}  {61 + i}  numpy: take" for i in range(4))
     one = measured(f"{calls}\n{inside}", timeline)
     one.recording.calls.update({"functions": ["main", "batch"], "function": [0, 0, 0, 1, 1, 1, 1]})

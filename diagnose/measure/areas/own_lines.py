@@ -73,8 +73,8 @@ def _own_line_share(measured: Measured) -> Value | Missing:
         return NO_CALLS_SEEN
     shares: dict[tuple[str, str, int], float] = defaultdict(float)
     for line, _ in lines:
-        alone = (line.file, line.function) in _functions_of_parts(view)
-        shares[line.file, line.function, line.line if alone else -1] += line.share
+        together = f"{line.file}: {line.function}" in _helpers(view)
+        shares[line.file, line.function, -1 if together else line.line] += line.share
     return max(shares.values(), default=0.0)
 
 
@@ -205,14 +205,14 @@ def _short_lines(
     none of these lines'.
     """
     whole_ms, quiet_ms = measured.number("step_ms"), without_calls_ms(measured)
-    known, of_parts = {(line.file, line.line) for line, _ in found}, _functions_of_parts(view)
+    known, helpers = {(line.file, line.line) for line, _ in found}, _helpers(view)
     by_function: dict[tuple[str, str], list[LineTime]] = defaultdict(list)
     for line in by_line(view, left, self_ms[left], whole_ms):
         quiet = quiet_ms.get((line.file, line.line), 0.0) / whole_ms
         whole = replace(_longer(line, quiet), share=line.typical_share + quiet)
-        its_function = line.file, line.function
-        if whole.share >= SHORT and (line.file, line.line) not in known and its_function not in of_parts:
-            by_function[its_function].append(whole)
+        is_known = (line.file, line.line) in known
+        if whole.share >= SHORT and not is_known and f"{line.file}: {line.function}" in helpers:
+            by_function[line.file, line.function].append(whole)
     return [
         (line, NO_ROWS)
         for lines in by_function.values()
@@ -222,10 +222,12 @@ def _short_lines(
 
 
 @once
-def _functions_of_parts(view: Selection) -> set[tuple[str, str]]:
-    """File and name of each that does a part of the step: its lines have little in common."""
+def _helpers(view: Selection) -> set[str]:
+    """The script's functions that are called and do no part of the step, as callees: "file: name". Lines of
+    one that does a part have little in common.
+    """
     parts = view.host.loc[view.marked(*STEP_MARKS), ["file", "function"]].astype(str)
-    return set(parts.itertuples(index=False, name=None))
+    return set(view.calls["callee"].astype(str)) - set(parts["file"] + ": " + parts["function"])
 
 
 def _longer(line: LineTime, share: float) -> LineTime:
