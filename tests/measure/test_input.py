@@ -177,3 +177,16 @@ def places(measured: Measured, selector: str = "slow_item_line") -> list[FactPla
     found = FACT_SELECTORS[selector].places(measured)
     assert not isinstance(found, Missing)
     return found
+
+
+@pytest.mark.parametrize(
+    ("made_in", "place"), [("/job/data.py", ("/job/data.py", 63)), ("", ("/job/train.py", 12))]
+)
+def test_samples_of_a_librarys_dataset_are_mended_where_its_loader_is_made(
+    made_in: str, place: tuple[str, int]
+) -> None:
+    """The loop over it, line 12, is told where that is not the script's code."""
+    loader = {"num_workers": 0, "file": made_in, "line": 63, "function": "loaders", "collating_share": 0.2}
+    places = FACT_SELECTORS["item_work"].places(measured(loader, plain_ms=[1] * 4, fetch_ms=[0.4] * 4))
+    assert not isinstance(places, Missing)
+    assert [(one.file, one.line) for one in places] == [place]

@@ -5,11 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import torch
-from torch.utils.data import ConcatDataset, Dataset, IterableDataset, Subset, TensorDataset, default_collate
+from torch.utils.data import (
+    ConcatDataset,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    Subset,
+    TensorDataset,
+    default_collate,
+)
 
-from diagnose.run.child.loading.loaders import _collated, _sample_made
+from diagnose.run.child.loading.feeding import Feeding
+from diagnose.run.child.loading.loaders import Loaders, _collated, _sample_made
 from diagnose.run.child.places import Places
 
 FOLDER = os.path.dirname(__file__)
@@ -61,3 +71,24 @@ def test_a_batch_is_made_by_a_function_a_partial_of_one_or_an_object() -> None:
     found = _collated(Collate(), places)
     assert found is not None and found["function"] == "__call__"
     assert _collated(default_collate, places) is None and _collated(len, places) is None
+
+
+class Batches(DataLoader[int]):
+    """A loader of the script's own."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+
+
+def test_a_loader_of_an_own_class_is_made_where_that_is_called() -> None:
+    loaders = Loaders(Places(FOLDER, FOLDER), Feeding())
+    loaders.install()
+    try:
+        made = Batches(Rows(), batch_size=2)
+        inside = next(iter(made))
+    finally:
+        loaders.remove()
+    (record,) = loaders.facts(1.0)
+    line = test_a_loader_of_an_own_class_is_made_where_that_is_called.__code__.co_firstlineno
+    assert (record["file"], record["line"]) == (__file__, line + 4)
+    assert record["function"].startswith("test_a_loader") and inside.tolist() == [0, 1]

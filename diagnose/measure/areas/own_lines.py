@@ -16,31 +16,25 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
-from diagnose.measure.areas.parameter_loops import parameter_loops
-from diagnose.measure.areas.user_code import (
-    CALLS,
-    STEP_MARKS,
-    LineTime,
-    by_line,
-    calls_to,
-    line_times,
-    short_callee,
+from diagnose.measure.areas.calls_beside import (
+    callers,
+    calls_beside,
+    calls_within,
+    cost_ms_of_calls,
+    is_outermost,
+    of_other_rules,
+    time_beside,
 )
-from diagnose.measure.loops import loop_time
+from diagnose.measure.areas.user_code import STEP_MARKS, LineTime, by_line, line_times, short_callee
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_CALLS_SEEN, Missing
 from diagnose.measure.selection import Selection
 from diagnose.measure.sources import Sources
 from diagnose.measure.traced_lines import NO_CALL, Line, own_times, python_ms
 from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, category_matches, once, started_in
-from diagnose.trace.intervals import covered_before, subtract, total, union
-from diagnose.trace.nesting import innermost
+from diagnose.trace.intervals import subtract, total
 
-# of the ledger, in which a line beside the model can spend time: on the training thread, or while a GPU
-# idles; in the forward only hooks of the script's own can
-ROWS = ("python", "operators", "copies", "launch_bound", "host_work", "forward")
 LEAST = 0.05  # of the step: the rules' own threshold
 SHORT = 0.02  # of the step: a line of a function whose lines take `LEAST` together
 OWN_FUNCTION = r"^(?:/|<ipython-input)"  # a callee of the script's own, whose lines are timed by themselves
@@ -50,8 +44,6 @@ COMPREHENSION = r": <(?:(?:list|set|dict)comp|genexpr)>$"
 MOST, NEARLY_ALL = 0.5, 0.8
 # observation, reward, end = environment.step(action); results = [env.step(action) for env, action in …]
 ENVIRONMENT = r"^\s*\w+, *\w+.*= *[\w.\[\]]+\.step\(\w|\benv(?:ironment)?s?(?:\[\w+\])?\.step\(\w"
-# a part of the step by its nature: other rules are about it
-OF_A_PART = r"^torch/(optim|amp|nn/utils/clip_grad)\b"
 
 
 @fact_selector("own_lines", "lines of your code beside the model that take 5 % of the step or more")
@@ -125,13 +117,13 @@ def _other_python(measured: Measured) -> list[FactPlace] | Missing:
     if not whole:
         return []
     known = view.clipped(view.calls, np.concatenate([NO_ROWS, *(rows for _, rows in lines)]))
-    left = subtract(_own_time(measured, view, "python"), known)
+    left = subtract(time_beside(measured, view, "python"), known)
     quiet_ms = without_calls_ms(measured)
     told_ms = sum(quiet_ms.get((line.file, line.line), 0.0) for line, _ in lines)
     left_ms = max(0.0, total(left) / whole * measured.row_ms("python") - told_ms)
     named = [
         replace(line, share=line.typical_share).place(left_ms)
-        for line in line_times(view, _own_calls(measured, view), left)
+        for line in line_times(view, calls_beside(measured, view), left)
     ]
     elsewhere_ms = left_ms - sum(place.ms_per_step or 0.0 for place in named)
     return [*named, FactPlace("", -1, "", 0.0, max(elsewhere_ms, 0.0))]
@@ -142,7 +134,8 @@ def python_line(measured: Measured) -> LineTime | None:
     view = measured.detail
     if view is None or not len(view.calls):
         return None
-    return next(iter(line_times(view, _own_calls(measured, view), _own_time(measured, view, "python"))), None)
+    lines = line_times(view, calls_beside(measured, view), time_beside(measured, view, "python"))
+    return next(iter(lines), None)
 
 
 @once
@@ -151,11 +144,11 @@ def own_lines(measured: Measured) -> list[tuple[LineTime, Rows]] | Missing:
     view = measured.detail
     if view is None or not len(view.calls):
         return NO_CALLS_SEEN
-    rows, cost_ms = _own_calls(measured, view), _cost_ms(measured, view)
+    rows, cost_ms = calls_beside(measured, view), cost_ms_of_calls(measured, view)
     whole_ms = measured.number("step_ms")
     own = np.zeros(len(view.calls), bool)
     own[rows] = True
-    around = _callers(view)
+    around = callers(view)
     tops = rows[~np.append(own, False)[around[rows]]]
     found = _costliest(view, tops, cost_ms, whole_ms)
     # a line that several others call may cost more than each of them
@@ -242,8 +235,8 @@ def without_calls_ms(measured: Measured) -> dict[Line, float]:
     view, own_ms = measured.detail, python_ms(measured)
     if view is None or not own_ms:
         return {}
-    of_other_rules = view.calls[category_matches(view.calls["callee"].array, _specific())]
-    told = set(zip(of_other_rules["file"].astype(str), of_other_rules["line"].tolist(), strict=True))
+    theirs = view.calls[category_matches(view.calls["callee"].array, of_other_rules())]
+    told = set(zip(theirs["file"].astype(str), theirs["line"].tolist(), strict=True))
     own_ms = {line: ms for line, ms in own_ms.items() if line not in told}
     row_ms = measured.row_ms("python")
     python = view.ledger.rows.get("python", NO_INTERVALS)
@@ -273,8 +266,8 @@ def _parts(
     """The line, or the one inside that takes most of its time, by whatever way it comes there, with what is
     left for the line itself; nothing is where that is nearly all.
     """
-    within = _within(view, calls)
-    inside = _costly(view, within[_is_outermost(view)[within]], cost_ms, whole_ms)
+    within = calls_within(view, calls)
+    inside = _costly(view, within[is_outermost(view)[within]], cost_ms, whole_ms)
     if not inside or inside[0][0].share <= MOST * line.share:
         return [(line, calls)]
     inner = inside[0]
@@ -315,7 +308,7 @@ def _loops_inside(
     if view is None or not times:
         return
     sources, whole_ms = Sources(measured.recording), measured.number("step_ms")
-    within, callers = _within(view, of_line), _callers(view)
+    within, around = calls_within(view, of_line), callers(view)
     calls = view.calls.iloc[within]
     callees = {line.callee, *calls["callee"].astype(str)}
     lines = [place for place, time in times.items() if f"{place[0]}: {time.function}" in callees]
@@ -324,7 +317,7 @@ def _loops_inside(
             of_loop = [place for place in lines if place[0] == path and first <= place[1] <= last]
             rows = within[((calls["file"] == path) & calls["line"].between(first, last)).to_numpy()]
             if of_loop:
-                outermost = rows[~np.isin(callers[rows], rows)]
+                outermost = rows[~np.isin(around[rows], rows)]
                 ms = cost_ms[outermost].sum() + sum(quiet_ms.get(place, 0.0) for place in of_loop)
                 share = min(line.share, float(ms) / whole_ms)
                 called = by_line(view, outermost, cost_ms[outermost], whole_ms)
@@ -354,105 +347,3 @@ def _costly(view: Selection, rows: Rows, cost_ms: np.ndarray, whole_ms: float) -
         for line in by_line(view, rows, cost_ms[rows], whole_ms)
         if line.typical_share >= LEAST
     ]
-
-
-def _cost_ms(measured: Measured, view: Selection) -> np.ndarray:
-    """Of each call of the script's lines: ms of the plain step that its time beside the model is."""
-    start = view.calls["start_ns"].to_numpy()
-    end = start + view.calls["dur_ns"].to_numpy()
-    cost_ms = np.zeros(len(view.calls))
-    for row in ROWS:
-        whole, own = total(view.ledger.rows.get(row, NO_INTERVALS)), _own_time(measured, view, row)
-        if whole and len(own):
-            inside = covered_before(own, end) - covered_before(own, start)
-            cost_ms += inside / whole * measured.row_ms(row)
-    return cost_ms
-
-
-def _own_time(measured: Measured, view: Selection, row: str) -> Intervals:
-    """A row of the ledger without what a mark, a more specific rule or the training itself explains."""
-    explained = subtract(_explained(view), view.clipped(view.calls, _of_hooks(measured, view)))
-    return subtract(view.ledger.rows.get(row, NO_INTERVALS), explained)
-
-
-def _of_hooks(measured: Measured, view: Selection) -> Rows:
-    """The calls of functions of the script's that its models call as forward hooks."""
-    file, number = view.calls["file"].astype(str).to_numpy(), view.calls["line"].to_numpy()
-    inside = np.zeros(len(view.calls), bool)
-    for hook in measured.recording.facts.get("module_hooks") or []:
-        inside |= (file == hook["file"]) & (number >= hook["line"]) & (number <= hook["last_line"])
-    return np.flatnonzero(inside & view.calls_in_steps)
-
-
-@once
-def _explained(view: Selection) -> Intervals:
-    marks = (view.kind == "mark") & ~view.marked("tick", "subscript") & view.on_training_thread
-    trained = view.outermost_ops(_trained(view))
-    calls = view.clipped(view.calls, calls_to(view, _specific()))
-    loops = loop_time(view, parameter_loops(view))
-    return union(
-        np.concatenate(
-            [view.host_intervals(np.flatnonzero(marks)), view.host_intervals(trained), calls, loops]
-        )
-    )
-
-
-def _specific() -> str:
-    """Callees that other rules are about."""
-    return "|".join([f"(?:{calls.pattern})" for calls in CALLS.values()] + [OF_A_PART])
-
-
-def _trained(view: Selection) -> Rows:
-    """The operators whose result a backward goes through.
-
-    The number that autograd gives its next node is also noted for operators before it that make none.
-    """
-    number, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
-    forward = np.flatnonzero((number >= 0) & ~backward)
-    numbers, last = np.unique(number[forward][::-1], return_index=True)
-    return np.sort(forward[::-1][last][np.isin(numbers, number[backward])])
-
-
-def _own_calls(measured: Measured, view: Selection) -> Rows:
-    """Calls that are no part of the step and hold none: not the loop, not a step's function, not what the
-    model calls. Nor others of a line that calls a part: the batch is made ready there.
-    """
-    start = view.calls["start_ns"].to_numpy()
-    end = start + view.calls["dur_ns"].to_numpy()
-    parts = np.flatnonzero(view.marked(*STEP_MARKS) & view.on_training_thread)
-    begins = np.sort(view.host["start_ns"].to_numpy()[parts])
-    holds_part = np.searchsorted(begins, end) > np.searchsorted(begins, start)
-    hooks = view.clipped(view.calls, _of_hooks(measured, view))
-    in_part = started_in(view.calls, subtract(view.host_intervals(parts), hooks))
-    lines = pd.MultiIndex.from_frame(view.host[["file", "line"]].iloc[parts].astype({"file": str}))
-    of_part = pd.MultiIndex.from_frame(view.calls[["file", "line"]].astype({"file": str})).isin(lines)
-    return np.flatnonzero(view.calls_in_steps & ~holds_part & ~in_part & ~of_part)
-
-
-@once
-def _callers(view: Selection) -> Rows:
-    """For each call the innermost other one around it; -1 for none."""
-    start, dur = (view.calls[name].to_numpy() for name in ("start_ns", "dur_ns"))
-    return innermost(start, dur, np.ones(len(start), bool), np.zeros(len(start), np.int64))
-
-
-def _within(view: Selection, calls: Rows) -> Rows:
-    """All that these calls call, and what that calls."""
-    around, found = _callers(view), [NO_ROWS]
-    while len(calls):
-        calls = np.flatnonzero(np.isin(around, calls))
-        found.append(calls)
-    return np.sort(np.concatenate(found))
-
-
-@once
-def _is_outermost(view: Selection) -> np.ndarray:
-    """Per call: its line does not call itself around it."""
-    calls, around = view.calls, _callers(view)
-    line = pd.MultiIndex.from_frame(calls[["file", "line"]].astype({"file": str}))
-    number = np.append(pd.factorize(line)[0], -1)
-    found, outer = np.ones(len(calls), bool), around
-    while (outer >= 0).any():
-        found &= number[outer] != number[:-1]
-        outer = np.append(around, -1)[outer]
-    return found
