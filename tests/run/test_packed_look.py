@@ -35,6 +35,12 @@ class Padded(Tagger):
         return self.layer(x)[0]
 
 
+class InHalf(Tagger):
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return super().forward(x, lengths)
+
+
 def told_of(model: nn.Module, lengths: Tensor, times: int = 2) -> list[dict[str, Any]]:
     calls = CallCounts(Places(HERE, HERE))
     calls._models[id(model)] = (weakref.ref(model), calls._places.nearest(None))
@@ -72,6 +78,11 @@ def test_rows_are_turned_for_layers_that_read_backwards_where_padding_is() -> No
 def test_rows_turned_within_their_lengths() -> None:
     rows = torch.tensor([[1, 2, 3], [4, 5, 0]])
     assert turned(rows[..., None], torch.tensor([3, 2]))[..., 0].tolist() == [[3, 2, 1], [5, 4, 0]]
+
+
+def test_calls_under_autocast_are_not_tried() -> None:
+    """Between two steps there is none, and copies would compute in float32."""
+    assert told_of(InHalf(), RAGGED) == []
 
 
 def test_padded_sequences_are_nothing_to_try() -> None:

@@ -55,7 +55,9 @@ class Seen:
 
 
 class CopyLook:
-    """`begin` at a border between two steps, `step` at the next one. On the processor alone."""
+    """`begin` at a border between two steps, `step` at the next one. On the processor alone, and of calls in
+    the number format that copies would have: none under autocast.
+    """
 
     what: str
     outermost = False  # whether calls inside of another module's call do not count
@@ -140,7 +142,7 @@ class CopyLook:
     @guarded("looking at what models are given")
     def _see(self, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> None:
         module = self._modules.get(id(args[0]))
-        if module is None or os.getpid() != self._pid:
+        if module is None or os.getpid() != self._pid or torch.is_autocast_enabled("cpu"):
             return
         if id(module) in self._seen:
             self._seen[id(module)].count += 1
