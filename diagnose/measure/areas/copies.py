@@ -1,5 +1,5 @@
 """What the run found when it gave copies of the script's modules another layout, padded sequences or more
-samples (`diagnose.run.child.trials.copies`).
+samples, or called them without autocast (`diagnose.run.child.trials.copies`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,11 @@ def _channels_first_models(measured: Measured) -> list[FactPlace] | Missing:
 @fact_selector("packed_layers", "recurrent layers that were faster with padded sequences, in this run")
 def _packed_layers(measured: Measured) -> list[FactPlace] | Missing:
     return _saved_by_copies(measured, "packed")
+
+
+@fact_selector("autocast_models", "models that were faster without autocast on the CPU, in this run")
+def _autocast_models(measured: Measured) -> list[FactPlace] | Missing:
+    return _saved_by_copies(measured, "autocast_calls")
 
 
 @metric(
@@ -106,6 +111,9 @@ _gain_share(
 )
 _gain_share(
     "channels_last_gain_share", "channels_last saves, as copies of the model say", _channels_first_models
+)
+_gain_share(
+    "without_autocast_gain_share", "models save without autocast, as copies of these say", _autocast_models
 )
 _gain_share(
     "padded_gain_share", "padded sequences save in recurrent layers, as copies of these say", _packed_layers

@@ -225,6 +225,7 @@ class Session:
                     self.facts.dataflow,
                     self.facts.layouts,
                     self.facts.packed,
+                    self.facts.autocast_calls,
                     self.facts.larger_batches,
                     # last: malloc is not as it was afterwards
                     *(() if self.plan.keep_going else (self.facts.heap_look,)),

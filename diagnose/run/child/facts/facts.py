@@ -27,6 +27,7 @@ from ..phases.plain_phase import PlainPhase
 from ..places import NOWHERE, Place, Places
 from ..shared_state import SharedState
 from ..source.rare_work import RareWork
+from ..trials.autocast_look import AutocastLook
 from ..trials.batch_look import BatchLook
 from ..trials.heap_look import HeapLook
 from ..trials.layout_look import LayoutLook
@@ -71,6 +72,7 @@ class Facts:
         self.memory = MemoryLook(places)
         self.layouts = LayoutLook(self.calls, places, place_for, uncounted)
         self.packed = PackedLook(self.calls, places, place_for, uncounted)
+        self.autocast_calls = AutocastLook(self.calls, places, place_for, uncounted)
         self.heap_look = HeapLook()
         self.larger_batches = BatchLook(self.calls, places, place_for, uncounted)
         self.rare_work = RareWork(places)
@@ -124,6 +126,7 @@ class Facts:
             "dataflow": self.dataflow.facts,
             "layouts": self.layouts.facts,
             "packed": self.packed.facts,
+            "autocast_calls": self.autocast_calls.facts,
             "larger_batches": self.larger_batches.facts,
             "kept_memory": self.heap_look.facts,
             "memory_error": self.memory_error,

@@ -37,6 +37,7 @@ from .setting_trials import is_changed
 _PAIRS_AT_LEAST, _PAIRS_AT_MOST = 5, 24
 _ENOUGH_NS, _TOO_LONG_NS = 2 * SECOND, 3 * SECOND  # of all pairs of a module
 _MODULES_AT_MOST = 3
+BYTES_AT_MOST = 1 << 28  # of the weights of a whole model that is copied
 _COPIED = (Tensor, nn.Module, list, tuple, dict, set)  # of what a module holds
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -55,12 +56,11 @@ class Seen:
 
 
 class CopyLook:
-    """`begin` at a border between two steps, `step` at the next one. On the processor alone, and of calls in
-    the number format that copies would have: none under autocast.
-    """
+    """`begin` at a border between two steps, `step` at the next one. On the processor alone."""
 
     what: str
     outermost = False  # whether calls inside of another module's call do not count
+    under_autocast = False  # whether it is about calls under autocast; else these do not count
 
     def __init__(
         self,
@@ -142,7 +142,9 @@ class CopyLook:
     @guarded("looking at what models are given")
     def _see(self, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> None:
         module = self._modules.get(id(args[0]))
-        if module is None or os.getpid() != self._pid or torch.is_autocast_enabled("cpu"):
+        if module is None or os.getpid() != self._pid:
+            return
+        if torch.is_autocast_enabled("cpu") is not self.under_autocast:
             return
         if id(module) in self._seen:
             self._seen[id(module)].count += 1
