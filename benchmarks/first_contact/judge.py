@@ -50,7 +50,11 @@ REMARK = (
     "other and made three rounds of most variants instead of four to six. xx05 counts twice as wrong: its "
     "oracle did not try `channels_last`, which timed later took 13, 25 and 13 % off; and its author put the "
     "stand-in for torchvision into the script's folder, whose lines `workers-take-cores` named in place of "
-    "the script's."
+    "the script's.\n\n"
+    "0.1.0+648bcbed: one round of ten scripts, met on a quiet machine. Variants took turns of 2 to 6 s, four "
+    "rounds; most shares below 8 % are uncertain. zz02's stand-in for torchvision was moved out of the "
+    "script's folder after its oracle was closed; an epoch of zz05 lasts a third of a second. Of the five "
+    "wrong rows zz02's, yy03's and zz05's two say what is true at another line than the oracle's."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them
