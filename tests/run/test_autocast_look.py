@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from diagnose.run.child.facts.models import CallCounts
 from diagnose.run.child.places import Places
-from diagnose.run.child.trials import autocast_look
+from diagnose.run.child.trials import copies
 from diagnose.run.child.trials.autocast_look import AutocastLook
 
 HERE = str(Path(__file__).parent)
@@ -65,9 +65,9 @@ def test_without_autocast_nothing_is_tried() -> None:
 
 def test_a_large_model_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Model()  # 68 numbers of 4 bytes
-    monkeypatch.setattr(autocast_look, "BYTES_AT_MOST", 271)
+    monkeypatch.setattr(copies, "_BYTES_AT_MOST", 271)
     assert not looking_at(model).begin()
-    monkeypatch.setattr(autocast_look, "BYTES_AT_MOST", 272)
+    monkeypatch.setattr(copies, "_BYTES_AT_MOST", 272)
     look = looking_at(model)
     assert look.begin()
     look.end()

@@ -35,7 +35,7 @@ def _autocast_models(measured: Measured) -> list[FactPlace] | Missing:
 @metric(
     "packed_both_ways",
     "yes/no",
-    "A layer that would be faster with padded sequences reads backwards, too, and some rows are shorter",
+    "A layer that is given packed sequences reads backwards, too, and some rows are shorter",
 )
 def _packed_both_ways(measured: Measured) -> Value | Missing:
     told = _tried(measured, "packed")

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from .copies import BYTES_AT_MOST, CopyLook, Seen, copied, detached, in_turns
+from .copies import CopyLook, Seen, copied, detached, in_turns, small_enough
 
 
 class AutocastLook(CopyLook):
@@ -20,7 +20,7 @@ class AutocastLook(CopyLook):
     under_autocast = True
 
     def modules(self, models: Iterable[nn.Module]) -> Iterable[nn.Module]:
-        return [model for model in models if sum(one.nbytes for one in model.parameters()) <= BYTES_AT_MOST]
+        return small_enough(models)
 
     def counts(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Every call; the format is that of the last one, for autocast has ended when copies are called."""

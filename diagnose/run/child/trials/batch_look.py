@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ..tensors import map_tensors, tensors_near
-from .copies import BYTES_AT_MOST, CopyLook, Seen, copied, detached, in_turns
+from .copies import CopyLook, Seen, copied, detached, in_turns, small_enough
 
 _SAMPLES_AT_MOST = 2
 _TIMES = 4
@@ -23,7 +23,7 @@ class BatchLook(CopyLook):
         told = self._calls.forward_facts()
         if (told["batch_size"] or 0) > _SAMPLES_AT_MOST or (told["shape_count"] or 0) > 1:
             return []
-        return [model for model in models if sum(one.nbytes for one in model.parameters()) <= BYTES_AT_MOST]
+        return small_enough(models)
 
     def counts(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Of a call in training, all whose tensors have that many samples."""

@@ -37,7 +37,7 @@ from .setting_trials import is_changed
 _PAIRS_AT_LEAST, _PAIRS_AT_MOST = 5, 24
 _ENOUGH_NS, _TOO_LONG_NS = 2 * SECOND, 3 * SECOND  # of all pairs of a module
 _MODULES_AT_MOST = 3
-BYTES_AT_MOST = 1 << 28  # of the weights of a whole model that is copied
+_BYTES_AT_MOST = 1 << 28  # of the weights of a whole model that is copied
 _COPIED = (Tensor, nn.Module, list, tuple, dict, set)  # of what a module holds
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -151,6 +151,11 @@ class CopyLook:
         elif self.counts(module, args[1:], kwargs):
             place, with_graph = self._places.nearest(frame), torch.is_grad_enabled()
             self._seen[id(module)] = Seen(module, place, (args[1:], kwargs), with_graph)
+
+
+def small_enough(models: Iterable[nn.Module]) -> list[nn.Module]:
+    """Those whose weights a copy may hold once more."""
+    return [model for model in models if sum(one.nbytes for one in model.parameters()) <= _BYTES_AT_MOST]
 
 
 def copied(module: nn.Module) -> Any:
