@@ -5,7 +5,7 @@ import time
 import torch
 from torch import nn
 
-STEPS = 150
+STEPS = 400
 
 
 class Adder(nn.Module):

@@ -18,7 +18,7 @@ class Store(Dataset):
         return STEPS
 
     def __getitem__(self, index):
-        time.sleep(0.09 if index % 9 == 8 else 0.002)  # here the store would be asked
+        time.sleep(0.2 if index % 9 == 8 else 0.002)  # here the store would be asked
         index %= len(self.inputs)
         return self.inputs[index], self.targets[index]
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn.utils import fuse_conv_bn_eval
 
-STEPS = 80
+STEPS = 240
 
 
 class Block(nn.Module):

@@ -5,7 +5,7 @@ import time
 import torch
 from torch import nn
 
-STEPS = 80
+STEPS = 240
 
 
 class Block(nn.Module):

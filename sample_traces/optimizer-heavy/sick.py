@@ -5,7 +5,7 @@ import time
 import torch
 from torch import nn
 
-STEPS = 120
+STEPS = 400
 
 
 def main():

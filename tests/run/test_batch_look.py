@@ -96,3 +96,32 @@ def test_of_calls_of_another_size_those_count_that_follow_one_of_their_own(
     model = nn.Linear(1, 1)
     told = copies.in_turns((model, lambda: True), (model, lambda: False), with_graph=False, settled=True)
     assert set(told["as_is_ms"]) == {4.0} and set(told["changed_ms"]) == {2.0}
+
+
+@pytest.mark.parametrize(
+    ("call_s", "pairs", "calls"),
+    [
+        # after six pairs, the first of which does not count, more than two seconds have gone
+        (0.5, 5, 12),
+        # six pairs would take 24 seconds
+        (2.0, 0, 2),
+        # 25 pairs take less than two seconds
+        (0.02, 24, 50),
+    ],
+)
+def test_long_calls_are_tried_in_few_pairs_and_longer_ones_not_at_all(
+    call_s: float, pairs: int, calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock_ns = 0
+
+    def call_ns(module: nn.Module, call: object) -> int:
+        nonlocal clock_ns
+        clock_ns += int(call_s * 1e9)
+        return int(call_s * 1e9)
+
+    monkeypatch.setattr(copies, "_call_ns", call_ns)
+    monkeypatch.setattr(copies, "perf_counter_ns", lambda: clock_ns)
+    model = nn.Linear(1, 1)
+    told = copies.in_turns((model, lambda: None), (model, lambda: None), with_graph=False)
+    assert len(told["as_is_ms"]) == len(told["changed_ms"]) == pairs
+    assert clock_ns == pytest.approx(calls * call_s * 1e9)

@@ -35,7 +35,7 @@ from ..tensors import map_tensors, tensors_in
 from .setting_trials import is_changed
 
 _PAIRS_AT_LEAST, _PAIRS_AT_MOST = 5, 24
-_ENOUGH_NS, _TOO_LONG_NS = 2 * SECOND, 3 * SECOND  # of all pairs of a module
+_ENOUGH_NS, _TOO_LONG_NS = 2 * SECOND, 8 * SECOND  # of all pairs of a module
 _MODULES_AT_MOST = 3
 _BYTES_AT_MOST = 1 << 28  # of the weights of a whole model that is copied
 _COPIED = (Tensor, nn.Module, list, tuple, dict, set)  # of what a module holds
@@ -179,7 +179,8 @@ def in_turns(
     as_is: Call, changed: Call, *, with_graph: bool, settled: bool = False
 ) -> dict[str, list[float]]:
     """`as_is_ms` and `changed_ms`, of each pair of calls; ``settled``: of those that follow one of the same
-    kind, for after the other kind memory has to be asked for anew. Raises whatever the module does.
+    kind, for after the other kind memory has to be asked for anew. Both are empty where calls are so long
+    that the fewest pairs would take too long. Raises whatever the module does.
     """
     ns: dict[bool, list[int]] = {False: [], True: []}
     before = False
@@ -192,8 +193,11 @@ def in_turns(
                 ns[is_other].append(took_ns)
             before = is_other
             pairs, elapsed_ns = len(ns[True]), perf_counter_ns() - began_ns
+            fewest = 2 * _PAIRS_AT_LEAST if settled else _PAIRS_AT_LEAST
+            if number == 1 and fewest * elapsed_ns > _TOO_LONG_NS:
+                break
             enough = pairs > _PAIRS_AT_LEAST and elapsed_ns > _ENOUGH_NS
-            if len(ns[False]) == pairs and (enough or pairs > _PAIRS_AT_MOST or elapsed_ns > _TOO_LONG_NS):
+            if len(ns[False]) == pairs and (enough or pairs > _PAIRS_AT_MOST):
                 break
     # what is done for the first time is slow
     as_is_ms, changed_ms = ([one / 1e6 for one in ns[is_other][1:]] for is_other in (False, True))
