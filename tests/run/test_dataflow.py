@@ -964,6 +964,25 @@ def test_cells_of_the_nodes_of_a_graph_are_one_call_a_level(one_thread: None) ->
     assert line["product_count"] == 15 and line["product_left_ns"] < 0.8 * line["product_ns"]
 
 
+@pytest.mark.parametrize(("padding", "batched"), [(1, True), ("same", True), (1, False)])
+def test_convolutions_of_the_channels_are_tried_as_one(
+    padding: int | str, batched: bool, one_thread: None
+) -> None:
+    """Of eight tiny pictures a channel. Without a batch there are no rows to put together."""
+    kernels, pictures = torch.randn(3, 1, 3, 3), torch.randn(8, ROUNDS, 6, 6, requires_grad=True)
+
+    def step() -> None:
+        features = []
+        for channel in range(ROUNDS):
+            one = pictures[:, channel : channel + 1] if batched else pictures[:1, channel]
+            features.append(functional.conv2d(one, kernels, padding=padding))
+        torch.cat(features).sum().backward()
+
+    (line,) = [line for line in seen(step)["at_once"] if "conv2d" in text_of(line)]
+    assert line["product_count"] == (ROUNDS if batched else 0)
+    assert line["product_left_ns"] <= 0.8 * line["product_ns"]
+
+
 def test_calls_that_two_loops_make_are_not_of_one() -> None:
     """What one loop feeds back, by what Python reads, says nothing of the other."""
     layer, inputs = nn.Linear(4, 4), torch.randn(ROUNDS, 2, 4)

@@ -319,7 +319,7 @@ class Dataflow(TorchFunctionMode):
         """Of groups at the same instructions, with tensors of the same shapes, the first is tried."""
         key = site.key, count, tuple(tensor.shape for tensor in call.given)
         if key not in self._tried_rounds:
-            self._tried_rounds[key] = left_of_rounds(call.name, call.given, ns, count)
+            self._tried_rounds[key] = left_of_rounds(call, ns, count)
         return self._tried_rounds[key]
 
     def _reads_of_step(self) -> None:
