@@ -1,10 +1,11 @@
 """What the samples' fixes gain when they are made: Markdown on stdout, with --write in docs/accuracy.md.
 
-    python -m benchmarks verified [--write] [--budget 90s] [case …]
+    python -m benchmarks verified [--write] [--budget 90s] [--keep FOLDER] [case …]
 
 Each sick script whose fix has an automatic form is recorded, and its fix verified. Then the sick script with
 the fix is held against the healthy twin, run in turns. With --unchanged N, healthy scripts are held N times
-against themselves: what is said of no change at all. `gpu` does the same in tasks.
+against themselves: what is said of no change at all. With --keep, what is in that folder already is not
+measured again, so that quiet hours add up. `gpu` does the same in tasks.
 """
 
 from __future__ import annotations
@@ -219,12 +220,25 @@ def _unchanged(verdicts: Counter[str]) -> str:
     return f"{told}\n\n{table(('verdict', 'times', 'share'), rows)}"
 
 
+def _tried(sick: Sample, folder: Path, budget_s: float) -> dict[str, Any]:
+    """`Verified` with its twin, as a dict; else `why_not`."""
+    try:
+        result = verified(sick, folder, budget_s)
+    except RuntimeError as error:
+        result = str(error).partition("\n")[0]
+    print(f"{sick}: {verdict(result.tried) if isinstance(result, Verified) else result}", file=sys.stderr)
+    if isinstance(result, str):
+        return {"case": sick.case, "why_not": result}
+    return asdict(against_twin(result, sick, folder, budget_s))
+
+
 def main(arguments: Sequence[str]) -> None:
     options = parser("verified", __doc__)
     options.add_argument(
         "cases", nargs="*", metavar="case", help="only these (default: all with an automatic fix)"
     )
     options.add_argument("--write", action="store_true", help="into docs/accuracy.md")
+    options.add_argument("--keep", type=Path, metavar="FOLDER", help="of each case's result, by its name")
     options.add_argument(
         "--budget", type=duration, default=BUDGET_S, help="for each verification and each twin (default 90s)"
     )
@@ -244,18 +258,17 @@ def main(arguments: Sequence[str]) -> None:
     ]
     found, without = [], []
     with tempfile.TemporaryDirectory() as folder:
+        kept = given.keep or Path(folder) / "kept"
         for one in sick:
-            try:
-                result = verified(one, Path(folder), given.budget)
-            except RuntimeError as error:
-                result = str(error).partition("\n")[0]
-            print(
-                f"{one}: {verdict(result.tried) if isinstance(result, Verified) else result}", file=sys.stderr
-            )
-            if isinstance(result, Verified):
-                found.append(against_twin(result, one, Path(folder), given.budget))
+            file = kept / f"{one.case}.json"
+            if not file.is_file():
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(json.dumps(_tried(one, Path(folder), given.budget)), encoding="utf-8")
+            result = json.loads(file.read_text(encoding="utf-8"))
+            if "why_not" in result:
+                without.append(f"`{one.case}`: {result['why_not']}")
             else:
-                without.append(f"`{one.case}`: {result}")
+                found.append(Verified(**result))
         same = unchanged(given.unchanged, Path(folder)) if given.unchanged else None
     written = page(found, without, same, known, "python -m benchmarks verified --write")
     print(written)

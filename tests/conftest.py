@@ -15,7 +15,7 @@ LIVE_FIXTURES = {"browser", "client", "no_process_left", "on_stubs", "run_script
 LIVE_FILES = {
     "fixes/test_samples.py",
     "run/test_faults.py",
-    "run/test_memory_errors.py",
+    "run/memory/test_memory_errors.py",
     "run/test_unharmed.py",
     "test_bad_input.py",
     "test_in_process.py",

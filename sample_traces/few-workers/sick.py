@@ -29,7 +29,7 @@ def main():
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
-    tiles = Tiles(batches=10, size=160, answer_seconds=0.022)
+    tiles = Tiles(batches=10, size=160, answer_seconds=0.06)
     loader = DataLoader(tiles, batch_size=None, num_workers=1, pin_memory=device == "cuda")
     convolutions = nn.Sequential(nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=2, padding=1), nn.ReLU())
     model = nn.Sequential(convolutions, nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(512, 2)).to(device)

@@ -51,8 +51,16 @@ def test_no_more_than_the_wait_is_saved() -> None:
     assert places(measured("70 30 numpy/lib/x.py: median"), "slow_item_line") == [("/job/data.py", 30, 0.6)]
 
 
-def test_workers_that_idle_half_of_their_time_cost_the_wait_alone() -> None:
-    assert places(measured(fetch_ms=[1, 1]), "slow_item_line") == [("/job/data.py", 30, 0.3)]
+def test_the_wait_for_workers_that_keep_up_is_the_hand_over() -> None:
+    # They load for 1 of 2 ms.
+    assert places(measured(fetch_ms=[1, 1]), "slow_item_line") == [("/job/data.py", 30, 0.0)]
+    assert places(measured(fetch_ms=[1, 1]), "loading_work")[-1] == ("/job/train.py", 12, 0.6)
+
+
+def test_workers_that_keep_up_are_late_with_slow_batches() -> None:
+    # One of ten takes 4 ms longer, and its step as well; half of that is the line's.
+    bursts = measured(plain_ms=[1] * 9 + [5], fetch_ms=[0.5] * 9 + [4.5])
+    assert places(bursts, "slow_item_line") == [("/job/data.py", 30, 0.2)]
 
 
 def test_lines_that_decode_files_are_told_apart_from_the_others() -> None:

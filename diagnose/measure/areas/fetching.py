@@ -22,6 +22,7 @@ LOOKS_AT_LEAST = 30  # of so many a share of a half is good to a sixth
 WORTH_NAMING, MOST_NAMED = 0.1, 4
 NO_LOOKS = Missing("the workers were not looked at while they loaded")
 NO_FRAME = "its own work, or a function in C"  # what a line does that calls no function in Python
+BUSY_WORKERS = 0.8  # the share of their time from which workers do not keep up with the steps
 MOST_OF_FETCH = 0.5  # of it: a line that takes less is not the first thing to change
 SOME_OF_FETCH = 0.25  # a line that takes less does not stand for the rest
 CONVERTS_ITEM = r"^<built-in method (tensor|as_tensor) of type object"
@@ -138,9 +139,20 @@ def _step_without_ms(measured: Measured, share: float) -> float:
     """ms of the step that end with this share of loading. Workers that load all the time hold up the whole
     step, not the wait alone, which is over as soon as they keep up.
     """
+    late_ms, busy_share = _late_ms(measured), measured.number("worker_busy_share")
+    busy_ms = busy_share * measured.number("step_ms") if busy_share >= BUSY_WORKERS else 0.0
+    return min(late_ms, share * max(late_ms, busy_ms))
+
+
+def _late_ms(measured: Measured) -> float:
+    """ms a step that are waited for loading. Workers that keep up with the steps are late with slow batches
+    alone: the rest of the wait is the hand-over.
+    """
     wait_ms = measured.number("input_wait_ms")
-    busy_ms = measured.number("worker_busy_share") * measured.number("step_ms")
-    return min(wait_ms, share * float(np.nanmax([wait_ms, busy_ms])))
+    keep_up = measured.number("worker_busy_share") < BUSY_WORKERS
+    if measured.number("loader_worker_count") > 0 and keep_up:
+        return min(wait_ms, measured.number("input_bursts_ms"))
+    return wait_ms
 
 
 @metric("slow_item_fetch_share", "share", "Share of loading time spent in this line or function")
@@ -205,20 +217,20 @@ def _loader_line(measured: Measured) -> tuple[str, int, str]:
     "the loop for the rest",
 )
 def _loading_work(measured: Measured) -> list[FactPlace] | Missing:
-    found, whole_ms = fetch_lines(measured), measured.number("input_wait_ms")
+    found, late_ms = fetch_lines(measured), _late_ms(measured)
     lines = [] if isinstance(found, Missing) else found
-    rest = max(0.0, 1 - _fetch_share(lines))
-    loop = FactPlace(*loop_line(measured), measured.fetches_per_step, rest * whole_ms)
+    rest_ms = max(0.0, measured.number("input_wait_ms") - _fetch_share(lines) * late_ms)
+    loop = FactPlace(*loop_line(measured), measured.fetches_per_step, rest_ms)
     no_line_stands_out = (
         max((line.share for line in lines), default=1.0) < SOME_OF_FETCH
         and _fetch_share(_slow_item(measured)) < MOST_OF_FETCH
     )
     sample = _where_a_sample_is_made(measured)
     if not no_line_stands_out or sample is None:
-        return [*(line.place(whole_ms) for line in lines), loop]
+        return [*(line.place(late_ms) for line in lines), loop]
     of_samples = _of_samples(measured, lines)
-    others = [line.place(whole_ms) for line in lines if line not in of_samples]
-    samples_ms = _fetch_share(of_samples) * whole_ms
+    others = [line.place(late_ms) for line in lines if line not in of_samples]
+    samples_ms = _fetch_share(of_samples) * late_ms
     return [FactPlace(*sample, measured.fetches_per_step, samples_ms), *others, loop]
 
 

@@ -12,7 +12,7 @@ from diagnose.pipeline import analyse
 from diagnose.run.child.memory.memory_errors import fatal_memory_error, gpu_out_of_memory_count
 from diagnose.run.child.places import Places
 
-from .running import SCRIPTS, Recorded, run_plain
+from ..running import SCRIPTS, Recorded, run_plain
 
 Run = Callable[..., Recorded]
 HERE = str(Path(__file__).parent)

@@ -12,7 +12,7 @@ from diagnose.run.child.phases import room
 from diagnose.run.child.phases.room import Room
 from diagnose.run.child.writing import GIVEN_UP
 
-from .running import Recorded
+from ..running import Recorded
 
 
 def test_an_eighth_of_what_is_available_may_be_recorded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from diagnose.run.child.loading.loaders import Loaders
 from diagnose.run.child.patching import Patches
 from diagnose.run.child.places import Places
 
-from .running import Recorded
+from ..running import Recorded
 
 HERE = str(Path(__file__).parent)
 
