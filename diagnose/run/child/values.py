@@ -52,23 +52,30 @@ class Values:
         self._all_bits = all_bits
         self._of_tensor: dict[int, Value] = {}
         self._numbers: dict[Any, int] = {}
-        self._untrusted: set[int] = (
+        # by id, tensors whose data was taken out: nothing counts its versions
+        self._untrusted: dict[int, weakref.ref[torch.Tensor]] = {}
+        self.renumbered: set[int] = (
             set()
-        )  # tensors (by id) whose data was taken out: nothing counts its versions
+        )  # of tensors that have another number since, by no call that was seen
         self._last = 0
         self.host_bits = 0  # of what Python has read
 
     def of(self, tensor: torch.Tensor) -> Value:
         known, version = self._of_tensor.get(id(tensor)), _version(tensor)
         if known is not None and known.tensor() is tensor:
-            if known.version == version and id(tensor) not in self._untrusted:
+            if known.version == version and not self._is_untrusted(tensor):
                 return known
+            self.renumbered.add(known.number)
             bits = self._all_bits() if known.made else known.bits
             return self.keep(tensor, self.new_number(), bits, made=known.made)
         # weights and what else was there depend on nothing; a batch may come from what was read before
         is_weight = isinstance(tensor, torch.nn.Parameter)
         bits = 0 if is_weight else self.host_bits if tensor.is_leaf else self._all_bits()
         return self.keep(tensor, self.new_number(), bits, made=False)
+
+    def _is_untrusted(self, tensor: torch.Tensor) -> bool:
+        untrusted = self._untrusted.get(id(tensor))  # or another one, which is gone
+        return untrusted is not None and untrusted() is tensor
 
     def keep(self, tensor: torch.Tensor, number: int, bits: int, *, made: bool) -> Value:
         value = Value(weakref.ref(tensor), _version(tensor), number, bits, made)
@@ -88,7 +95,7 @@ class Values:
     def given_back(self, call: Call, tensors: list[torch.Tensor], bits: int) -> None:
         """What a call has made or written to."""
         if call.touches_data:
-            self._untrusted.add(id(call.given[0]))
+            self._untrusted[id(call.given[0])] = weakref.ref(call.given[0])
         if call.name == "__set__":
             return
         if call.reads_to_host:

@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from diagnose.run.child.dataflow.dataflow import Dataflow
 from diagnose.run.child.places import Places
+from diagnose.run.child.values import Call, Values
 
 HERE = Path(__file__)
 LINES = HERE.read_text().splitlines()
@@ -500,3 +501,27 @@ def test_a_weight_that_is_learned_may_come_to_count() -> None:
         gate[:, 0] = 1
     assert unread_of(lambda: (HEAD(TOKENS) * gate[:, :1]).sum().backward()) == {}
     assert unread_of(lambda: mixed(gate.detach()).sum()) != {}
+
+
+def test_what_is_read_after_its_data_was_taken_out_is_not_dropped() -> None:
+    """As where a validation looks at `outputs.data` before its loss: the loss knows them by another number."""
+
+    def step() -> None:
+        outputs = HEAD(X)
+        outputs.data.amax()
+        outputs.mean().item()
+        HEAD(X + 1.0).sum().backward()
+
+    assert "outputs = HEAD(X)" not in unread_of(step, step, "dropped")
+
+
+def test_a_tensor_in_the_place_of_one_whose_data_was_taken_out_keeps_its_number() -> None:
+    values = Values(lambda: 0)
+    first = torch.zeros(1)
+    place = id(first)
+    values.given_back(Call(values, torch.Tensor.data.__get__, (first,), {}), [first.data], 0)  # type: ignore[attr-defined]
+    assert values.of(first).number != values.of(first).number
+    del first
+    others = [torch.zeros(1) for _ in range(1000)]
+    other = next(tensor for tensor in others if id(tensor) == place)
+    assert values.of(other).number == values.of(other).number

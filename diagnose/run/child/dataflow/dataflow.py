@@ -142,7 +142,7 @@ class Dataflow(TorchFunctionMode):
         self._tried_rounds: dict[Any, float | None] = {}
         self._states: set[int] = set()  # values (by number) that cells have given
         self._first_calls = None
-        self._reads, self._made, self._ways = Reads(), [], []
+        self._reads, self._made, self._ways = Reads(self._values.renumbered), [], []
         self._activations = Activations()
 
     def __torch_function__(

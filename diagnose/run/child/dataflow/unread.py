@@ -14,7 +14,7 @@ What still lives is not dropped.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
 import torch
@@ -125,9 +125,13 @@ class _Call(NamedTuple):
 
 
 class Reads:
-    """What the calls of a step read. Values go by their numbers (`diagnose.run.child.values`)."""
+    """What the calls of a step read. Values go by their numbers (`diagnose.run.child.values`).
 
-    def __init__(self) -> None:
+    ``renumbered``: those that calls may know by another number.
+    """
+
+    def __init__(self, renumbered: Set[int] = frozenset()) -> None:
+        self._renumbered = renumbered
         self._uses: dict[int, list[_Use]] = {}
         self._sizes: dict[int, int] = {}
         self._row_sizes: dict[int, int] = {}
@@ -264,6 +268,8 @@ class Reads:
 
     def _read(self, number: int, read: dict[int, _Part], is_unread: Callable[[int], bool]) -> _Part:
         uses = self._uses.get(number)
+        if number in self._renumbered:
+            return _ALL
         if uses is None:
             return _NOTHING if is_unread(number) else _ALL
         parts = [self._part(use, number, read) for use in uses]
