@@ -55,10 +55,10 @@ REMARK = (
     "rounds; most shares below 8 % are uncertain. zz02's stand-in for torchvision was moved out of the "
     "script's folder after its oracle was closed; an epoch of zz05 lasts a third of a second. Of the five "
     "wrong rows zz02's, yy03's and zz05's two say what is true at another line than the oracle's.\n\n"
-    "0.1.0+06a923bd: six of eleven scripts; the other five were not timed in time, and are no entries. The "
-    "real ones' author, who had seen nothing of what the product says, moved some lines of ac04 and ac05 by "
-    "one or more after their oracles were taken, which does not count. What ac02 was told of unused results "
-    "is wrong (mended since, decision 221)."
+    "0.1.0+06a923bd and 00f61fe0: one round of eleven scripts. The oracles of ac01 to ac05 and ab04 were "
+    "taken before their authors had closed them. These, who had seen nothing of what the product says, moved "
+    "some lines of ac04 and ac05 later, which does not count; one decoy of ab04 is all its faults together. "
+    "What ac02 was told of unused results is wrong (mended since, decision 221)."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them
