@@ -103,8 +103,8 @@ def test_of_calls_of_another_size_those_count_that_follow_one_of_their_own(
     [
         # after six pairs, the first of which does not count, more than two seconds have gone
         (0.5, 5, 12),
-        # six pairs would take 24 seconds
-        (2.0, 0, 2),
+        # six pairs would take 24 seconds, as the second one tells: the first is slow
+        (2.0, 0, 4),
         # 25 pairs take less than two seconds
         (0.02, 24, 50),
     ],
@@ -125,3 +125,21 @@ def test_long_calls_are_tried_in_few_pairs_and_longer_ones_not_at_all(
     told = copies.in_turns((model, lambda: None), (model, lambda: None), with_graph=False)
     assert len(told["as_is_ms"]) == len(told["changed_ms"]) == pairs
     assert clock_ns == pytest.approx(calls * call_s * 1e9)
+
+
+def test_a_slow_first_pair_does_not_end_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where torch loads what it needs: five pairs like that would take ten seconds."""
+    clock_ns = 0
+
+    def call_ns(module: nn.Module, call: object) -> int:
+        nonlocal clock_ns
+        took_ns = 20_000_000 if clock_ns else 2_000_000_000
+        clock_ns += took_ns
+        return took_ns
+
+    monkeypatch.setattr(copies, "_call_ns", call_ns)
+    monkeypatch.setattr(copies, "perf_counter_ns", lambda: clock_ns)
+    model = nn.Linear(1, 1)
+    told = copies.in_turns((model, lambda: None), (model, lambda: None), with_graph=False)
+    # more than two seconds have gone after six pairs, the first of which does not count
+    assert len(told["as_is_ms"]) == len(told["changed_ms"]) == 5
