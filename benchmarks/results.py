@@ -156,12 +156,7 @@ def _predictions(results: Results) -> str:
 
 
 def _verified(results: Results) -> str:
-    found, without = [], []
-    for one in results.saved("verified"):
-        if "why_not" in one:
-            without.append(f"`{one['case']}`: {one['why_not']}")
-        else:
-            found.append(verified.Verified(**one))
+    found, without = verified.told(results.saved("verified"))
     same = results.saved("unchanged")
     verdicts = Counter(one["verdict"] for one in same)
     parts = [verified.page(found, without, verdicts if same else None, results.machine, COMMAND)]

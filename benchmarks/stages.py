@@ -36,7 +36,7 @@ from benchmarks.record import (
 )
 from benchmarks.samples import SAMPLES, Sample, is_recorded
 from benchmarks.tasks import Task, diagnosed, recorded
-from benchmarks.verified import Verified, against_itself, against_twin, automatic, verified
+from benchmarks.verified import Verified, against_itself, against_twin, automatic, saved, verified
 from diagnose.document.model import FixResult
 from diagnose.measure.recording import Recording, load_recording
 from diagnose.report.verification import verdict
@@ -214,10 +214,7 @@ def _verifying(stage: str, sick: Sample, out: Path) -> Task:
     def verify(seconds: float) -> str:
         with TemporaryDirectory() as folder:
             found = verified(sick, Path(folder), min(VERIFY_BUDGET_S, seconds / 2), seconds)
-        _save(
-            asdict(found) if isinstance(found, Verified) else {"case": sick.case, "why_not": found},
-            out / "verified" / f"{sick.case}.json",
-        )
+        _save(saved(sick, found), out / "verified" / f"{sick.case}.json")
         return verdict(found.tried) if isinstance(found, Verified) else found
 
     return Task(stage, sick.case, VERIFY_S, verify)

@@ -14,7 +14,7 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import cycle, islice
 from pathlib import Path
@@ -227,9 +227,25 @@ def _tried(sick: Sample, folder: Path, budget_s: float) -> dict[str, Any]:
     except RuntimeError as error:
         result = str(error).partition("\n")[0]
     print(f"{sick}: {verdict(result.tried) if isinstance(result, Verified) else result}", file=sys.stderr)
-    if isinstance(result, str):
-        return {"case": sick.case, "why_not": result}
-    return asdict(against_twin(result, sick, folder, budget_s))
+    return saved(
+        sick, against_twin(result, sick, folder, budget_s) if isinstance(result, Verified) else result
+    )
+
+
+def saved(sick: Sample, result: Verified | str) -> dict[str, Any]:
+    """What `verified` gave, as a dict: `Verified`, or `case` and `why_not`."""
+    return asdict(result) if isinstance(result, Verified) else {"case": sick.case, "why_not": result}
+
+
+def told(results: Iterable[dict[str, Any]]) -> tuple[list[Verified], list[str]]:
+    """For `page`, of those that were `saved`: what was measured; and the others, with why they were not."""
+    found, without = [], []
+    for result in results:
+        if "why_not" in result:
+            without.append(f"`{result['case']}`: {result['why_not']}")
+        else:
+            found.append(Verified(**result))
+    return found, without
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -256,7 +272,7 @@ def main(arguments: Sequence[str]) -> None:
         for one in automatic("cuda" if known["gpu"] else "cpu")
         if one.case in given.cases or not given.cases
     ]
-    found, without = [], []
+    results = []
     with tempfile.TemporaryDirectory() as folder:
         kept = given.keep or Path(folder) / "kept"
         for one in sick:
@@ -264,13 +280,9 @@ def main(arguments: Sequence[str]) -> None:
             if not file.is_file():
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(json.dumps(_tried(one, Path(folder), given.budget)), encoding="utf-8")
-            result = json.loads(file.read_text(encoding="utf-8"))
-            if "why_not" in result:
-                without.append(f"`{one.case}`: {result['why_not']}")
-            else:
-                found.append(Verified(**result))
+            results.append(json.loads(file.read_text(encoding="utf-8")))
         same = unchanged(given.unchanged, Path(folder)) if given.unchanged else None
-    written = page(found, without, same, known, "python -m benchmarks verified --write")
+    written = page(*told(results), same, known, "python -m benchmarks verified --write")
     print(written)
     if given.write:
         write_part(PAGE, on_machine(HEADING, known["gpu"]), written)
