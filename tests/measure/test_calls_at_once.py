@@ -27,9 +27,18 @@ def line(number: int, ns: int, **told: Any) -> dict[str, Any]:
     return place | {"rounds": 10, "call_count": 10, "ns": ns, "line_ns": ns} | told
 
 
-def looped(*lines: dict[str, Any]) -> Measured:
+def looped(*lines: dict[str, Any], timed_us: int | None = None) -> Measured:
+    """``timed_us``: what line 20 takes by itself, of steps of 1000 µs; None where lines were not timed."""
     told = {"calls_ns": 1000, "backward_ns": 0, "trained_ns": 0, "at_once": list(lines), "again": []}
-    return measured_case({"timeline": STEP, "calls": CALLS, "facts": {"dataflow": told}})
+    facts: dict[str, Any] = {"dataflow": told}
+    if timed_us is not None:
+        times = {"file": FILE, "function": "forward", "part": "", "count": 1, "library_calls": 0}
+        of_lines = [
+            times | {"line": 20, "ns": timed_us * 1000},
+            times | {"line": 30, "ns": 1000_000 - timed_us * 1000},
+        ]
+        facts["line_times"] = {"steps": 1, "event_ns": 0, "library_call_ns": 0, "lines": of_lines}
+    return measured_case({"timeline": STEP, "calls": CALLS, "facts": facts})
 
 
 def costs(one: Measured) -> dict[int, float]:
@@ -53,3 +62,11 @@ def test_what_is_left_of_a_loop_is_weighed_by_its_lines() -> None:
     ms = costs(looped(line(20, 100), line(21, 100)))
     left = looped(line(20, 100, loop=LOOP), line(21, 100, loop=LOOP, **tried)).metric("calls_at_once_left")
     assert left == pytest.approx((0.1 * ms[20] + ms[21]) / (ms[20] + ms[21]), abs=0.01)
+
+
+def test_python_between_the_calls_of_a_loop_is_part_of_it() -> None:
+    """Line 20 takes 400 µs by itself, of which its calls are 200; half of it is of calls that could be one."""
+    recorded = costs(looped(line(20, 100)))[20]
+    assert costs(looped(line(20, 100), timed_us=400))[20] == 400 > recorded
+    assert costs(looped(line(20, 100, line_ns=200), timed_us=400))[20] == 200
+    assert costs(looped(line(20, 100), timed_us=50))[20] == recorded

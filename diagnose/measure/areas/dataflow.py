@@ -18,6 +18,7 @@ from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector,
 from diagnose.measure.missing import NO_CALLS_SEEN, NO_STEPS, NOT_RECORDED, Missing, known
 from diagnose.measure.selection import Selection
 from diagnose.measure.sources import Sources
+from diagnose.measure.traced_lines import own_times
 from diagnose.measure.view import NO_ROWS, Rows
 from diagnose.trace.distinct import distinct
 
@@ -77,6 +78,8 @@ def _by_loop(rounds: list[tuple[dict[str, Any], _Loop]]) -> list[_Loop]:
 def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: Rows) -> _Loop | None:
     """The part of the line's time that is of such calls, of which one pays the fixed cost once, and none
     takes a row; of products what a trial says is left. None where it takes no time.
+
+    The forward is all that the line takes, with Python between its calls, where lines were timed.
     """
     host = view.host
     there = (host["file"] == line["file"]) & (host["line"] == line["line"])
@@ -92,6 +95,9 @@ def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: R
             distinct(ops),
         )
     )
+    own = own_times(measured).get((line["file"], line["line"]))
+    if own is not None:
+        forward_ms = max(forward_ms, own.ms * part)
     whole_ms = rows_ms + other_ms + forward_ms
     if whole_ms <= 0:
         return None
