@@ -15,10 +15,22 @@ def epoch_begins(recording: Recording, loader: dict[str, Any]) -> np.ndarray:
     The tick with number n ends the step with number n ÷ ticks per step: with one tick a step,
     number 0 is the step of the first batch.
     """
+    return np.unique(_steps_of_starts(recording, loader))
+
+
+def starts_each_epoch(recording: Recording, loader: dict[str, Any]) -> float:
+    """How often the loader is begun where an epoch begins: twice if its data are evaluated after each epoch,
+    too. 1 where that was not recorded.
+    """
+    _, counts = np.unique(_steps_of_starts(recording, loader), return_counts=True)
+    return float(np.median(counts)) if len(counts) else 1.0
+
+
+def _steps_of_starts(recording: Recording, loader: dict[str, Any]) -> np.ndarray:
     starts_ns = np.asarray(loader.get("iterator_start_ns") or [], np.int64)
     numbers, tick_ns = _ticks(recording)
     ends_with = np.searchsorted(tick_ns, starts_ns)
-    return np.unique(numbers[ends_with[ends_with < len(numbers)]] // recording.ticks_per_step)
+    return np.asarray(numbers[ends_with[ends_with < len(numbers)]] // recording.ticks_per_step)
 
 
 def _ticks(recording: Recording) -> tuple[np.ndarray, np.ndarray]:

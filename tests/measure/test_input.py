@@ -54,6 +54,19 @@ def test_so_is_the_end_of_its_workers() -> None:
     assert ended.metric("epoch_starts_ms") == pytest.approx(2.8)
 
 
+def test_so_is_every_start_of_an_epoch() -> None:
+    """Of four steps of 10 ms, the loader is begun at 5 and 25 ms, and once more for an evaluation after each
+    epoch of two: two starts of (30 - 10) ms in two steps.
+    """
+    begun_ns = [5_000_000, 6_000_000, 25_000_000, 26_000_000]
+    loader = {"num_workers": 2, "iterator_start_ms": [900, 30, 30, 30], "iterator_start_ns": begun_ns}
+    one = measured(loader, plain_ms=[10] * 4, fetch_ms=[10] * 4)
+    assert one.metric("epoch_step_count") == 2
+    assert one.metric("epoch_starts_ms") == pytest.approx(20)
+    once = loader | {"iterator_start_ms": [900, 30], "iterator_start_ns": begun_ns[::2]}
+    assert measured(once, plain_ms=[10] * 4, fetch_ms=[10] * 4).metric("epoch_starts_ms") == pytest.approx(10)
+
+
 def test_one_epoch_says_nothing_about_the_next() -> None:
     one = measured({"num_workers": 2, "iterator_start_ms": [900], "batches_per_epoch": 50}, plain_ms=[10] * 4)
     assert isinstance(one.metric("epoch_starts_ms"), Missing)

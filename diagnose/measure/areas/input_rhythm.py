@@ -15,7 +15,7 @@ from diagnose.measure.areas.input import (
     plain_fetch_rows,
     plain_fetches,
 )
-from diagnose.measure.epochs import epoch_begins, steps_since
+from diagnose.measure.epochs import epoch_begins, starts_each_epoch, steps_since
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_PLAIN_STEPS, NO_STEPS, Missing, Unknown, known
 from diagnose.measure.periods import SLOW_STEP
@@ -128,7 +128,7 @@ def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
     fetch_ms = measured.number("fetch_ms")
     beyond_ms = max(0.0, float(np.median(starts_ms[1:])) - (fetch_ms if fetch_ms > 0 else 0.0))
     cost_ms = max(
-        (beyond_ms + end_of_workers_ms(loader)) / epoch_steps,
+        starts_each_epoch(measured.recording, loader) * (beyond_ms + end_of_workers_ms(loader)) / epoch_steps,
         _recurring_excess_ms(measured.recording.step_ns("plain") / 1e6, round(epoch_steps)),
     )
     return [FactPlace(*loop_line(measured), 1 / epoch_steps, cost_ms)]
