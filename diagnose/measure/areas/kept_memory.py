@@ -4,13 +4,19 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from diagnose.measure.areas.settings import NOT_TRIED, ONLY_NOISE, QUANTILE, shorter_share
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import Missing
 
+FAULTS_AT_LEAST = 2000  # a step, as the run asks for: fewer pages take below a millisecond
 _WARM_CACHES = 1.5
+PAGE_BYTES = 4096  # of the smallest pages
+_MANY_MORE = 2.0
+_NEW = 0.3  # of what faults give: a process that grows by so much needs it
 
 
 @metric(
@@ -19,7 +25,7 @@ _WARM_CACHES = 1.5
     "Share of the step that goes if malloc keeps what is freed, as tried in this run",
 )
 def _kept_memory_gain_share(measured: Measured) -> Value | Missing:
-    trial = measured.recording.facts.get("kept_memory")
+    trial = _trial(measured)
     if trial is None:
         return NOT_TRIED
     share = shorter_share(trial) if trial["as_is_ms"] else 0.0  # with few page faults nothing was tried
@@ -34,6 +40,54 @@ def _kept_memory_gain_share(measured: Measured) -> Value | Missing:
     )
 
 
+def _trial(measured: Measured) -> dict[str, Any] | None:
+    """Where steps kept their memory by themselves once something was recorded, the plain ones stand for those
+    that do not.
+    """
+    trial: dict[str, Any] | None = measured.recording.facts.get("kept_memory")
+    if trial is None or trial["as_is_ms"] or not trial["changed_ms"]:
+        return trial
+    usual = _usual_step(measured)
+    if usual is None or usual.page_faults < FAULTS_AT_LEAST or _new_bytes(measured) > _NEW * usual.bytes:
+        return trial
+    return trial | {
+        "page_faults": int(usual.page_faults),
+        "system_ms": usual.system_ms - trial["kept_system_ms"],
+        "as_is_ms": (measured.recording.step_ns("plain") / 1e6).tolist(),
+    }
+
+
+class _UsualStep(NamedTuple):
+    page_faults: float
+    system_ms: float
+
+    @property
+    def bytes(self) -> float:
+        """That its faults give it, at least."""
+        return PAGE_BYTES * self.page_faults
+
+
+def _new_bytes(measured: Measured) -> float:
+    """By which the process grows in a plain step: it needs them, whoever keeps what."""
+    resident = measured.recording.facts["rss_series_bytes"]
+    steps = measured.recording.memory_steps(len(resident))
+    return float(resident[-1] - resident[0]) / max(1, int(steps[-1] - steps[0]))
+
+
+def _usual_step(measured: Measured) -> _UsualStep | None:
+    """Of the plain steps, those aside that have many more faults: they start a process, or load anew. None
+    where that was not recorded.
+    """
+    facts = measured.recording.facts
+    if len(facts.get("page_fault_series") or []) < 3:
+        return None
+    faults, system_ms = (np.diff(facts["page_fault_series"]), 1e3 * np.diff(facts["system_series_s"]))
+    steps = np.diff(measured.recording.memory_steps(len(facts["page_fault_series"])))
+    of_step = faults / steps
+    usual = of_step <= _MANY_MORE * np.median(of_step)
+    return _UsualStep(float(np.median(of_step)), float(system_ms[usual].sum() / steps[usual].sum()))
+
+
 def _also_in_plain_steps(measured: Measured, page_faults: int) -> float:
     """As large a part of the faults as steps had before anything was recorded: what a recording leaves in the
     heap may make malloc give back what it kept until then. Older recordings did not count these.
@@ -45,7 +99,7 @@ def _also_in_plain_steps(measured: Measured, page_faults: int) -> float:
 
 @metric("page_fault_count_per_step", "count", "Page faults in a step: memory pages that were given anew")
 def _page_fault_count_per_step(measured: Measured) -> Value | Missing:
-    trial = measured.recording.facts.get("kept_memory")
+    trial = _trial(measured)
     return NOT_TRIED if trial is None else int(trial["page_faults"])
 
 

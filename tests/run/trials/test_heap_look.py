@@ -25,11 +25,13 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return told
 
 
-def steps(monkeypatch: pytest.MonkeyPatch, faults: int) -> HeapLook:
-    """A look that has begun, at steps with that many page faults."""
+def steps(monkeypatch: pytest.MonkeyPatch, faults: int, before: float = 0.0) -> HeapLook:
+    """A look that has begun, at steps with that many page faults; ``before`` anything was recorded they had
+    so many.
+    """
     total = [0]
     monkeypatch.setattr(heap_look, "_page_faults", lambda: total[0])
-    look = HeapLook()
+    look = HeapLook(lambda: before)
     assert look.begin()
     while True:
         total[0] += faults
@@ -50,7 +52,17 @@ def test_steps_with_few_faults_are_left_alone(
     told: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look = steps(monkeypatch, 1000)
-    assert look.facts == {"system_ms": 0, "page_faults": 1000, "as_is_ms": [], "changed_ms": []}
+    assert look.facts is not None
+    assert (look.facts["page_faults"], look.facts["as_is_ms"], look.facts["changed_ms"]) == (1000, [], [])
+    assert told[1:] == []
+
+
+def test_steps_that_had_faults_before_and_have_none_keep_their_memory_by_themselves(
+    told: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = steps(monkeypatch, 40, before=3000)
+    assert look.facts is not None
+    assert (look.facts["page_faults"], look.facts["as_is_ms"], len(look.facts["changed_ms"])) == (40, [], 8)
     assert told[1:] == []
 
 
@@ -63,13 +75,13 @@ def test_a_malloc_that_somebody_has_set_is_left_alone(
     told: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "1000000")
-    assert not HeapLook().begin() and not told
+    assert not HeapLook(lambda: 0.0).begin() and not told
 
 
 def test_an_early_end_puts_malloc_back(told: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
     total = [0]
     monkeypatch.setattr(heap_look, "_page_faults", lambda: total[0])
-    look = HeapLook()
+    look = HeapLook(lambda: 0.0)
     assert look.begin()
     for _ in range(11):
         total[0] += 3000
@@ -85,7 +97,7 @@ def test_faults_of_large_tensors_go() -> None:
 import torch
 from diagnose.run.child.trials import heap_look
 heap_look._FAULTS_AT_LEAST = 0
-faults, look = [], heap_look.HeapLook()
+faults, look = [], heap_look.HeapLook(lambda: 0.0)
 if look.begin():
     over = False
     while not over:

@@ -73,7 +73,9 @@ class Facts:
         self.layouts = LayoutLook(self.calls, places, place_for, uncounted)
         self.packed = PackedLook(self.calls, places, place_for, uncounted)
         self.autocast_calls = AutocastLook(self.calls, places, place_for, uncounted)
-        self.heap_look = HeapLook()
+        self.heap_look = HeapLook(
+            lambda: (self.plain.facts.get("plain_usage") or {}).get("page_faults_per_step", 0.0)
+        )
         self.larger_batches = BatchLook(self.calls, places, place_for, uncounted)
         self.rare_work = RareWork(places)
         self._frozen: dict[str, Any] | None = None

@@ -33,6 +33,8 @@ class Memory:
         self._resident: list[int] = []
         self._heap: list[int] = []
         self._allocated: list[int] = []
+        self._faults: list[int] = []  # of the process so far
+        self._system_s: list[float] = []
         self._stride = 1  # steps from one look to the next, at least
         self._next_ns = 0
         self._statm = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
@@ -46,9 +48,12 @@ class Memory:
         begin = perf_counter_ns()
         self._look(0)
         cost = perf_counter_ns() - begin
-        for series in (self._steps, self._resident, self._heap, self._allocated):
+        for series in self._all_series():
             series.clear()
         return cost
+
+    def _all_series(self) -> tuple[list[Any], ...]:
+        return self._steps, self._resident, self._heap, self._allocated, self._faults, self._system_s
 
     def step(self, number: int, now_ns: int) -> None:
         """That many steps have ended; `now_ns` is the host's clock."""
@@ -67,9 +72,13 @@ class Memory:
             self._heap.append(self._heap_in_use())
         if self._device is not None:
             self._allocated.append(accelerator.allocated_bytes(self._device))
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        self._faults.append(used.ru_minflt)
+        self._system_s.append(used.ru_stime)
         if len(self._steps) > _SAMPLES_AT_MOST:
             self._stride = 2 * math.ceil(number / len(self._steps))
-            del self._steps[::2], self._resident[::2], self._heap[::2], self._allocated[::2]
+            for series in self._all_series():
+                del series[::2]
 
     def stop(self) -> None:
         os.close(self._statm)
@@ -80,6 +89,8 @@ class Memory:
             "rss_series_bytes": self._resident,
             "heap_series_bytes": self._heap or None,
             "allocated_series_bytes": self._allocated or None,
+            "page_fault_series": self._faults,
+            "system_series_s": self._system_s,
             "cuda_memory": self._cuda_memory(steps),
         }
 

@@ -3,11 +3,15 @@ taken from the system anew each time, and each of their pages costs a fault.
 
 Some steps as they are, then some with thresholds under which malloc keeps all. There is no way back: what it
 had learned before cannot be read.
+
+What a recording leaves high in the heap may make malloc keep all by itself. Where steps had many faults
+before and have few now, they are steps with memory that is kept, and the plain ones were those without.
 """
 
 from __future__ import annotations
 
 import resource
+from collections.abc import Callable
 from statistics import fmean, median
 from time import perf_counter_ns
 from typing import Any
@@ -31,8 +35,10 @@ class HeapLook:
 
     what = "trying memory that is kept"
 
-    def __init__(self) -> None:
+    def __init__(self, faults_before: Callable[[], float]) -> None:
+        """`faults_before()`: page faults of a step before anything was recorded; 0 where nobody knows."""
         self.facts: dict[str, Any] | None = None
+        self._faults_before = faults_before
         self._ns: list[int] = []
         self._faults: list[int] = []
         self._system_s: list[float] = []
@@ -58,21 +64,28 @@ class HeapLook:
         self._faults.append(_page_faults() - self._began_faults)
         self._system_s.append(_system_s() - self._began_system_s)
         steps = len(self._ns)
-        if steps == _FIRST and self._faults[-1] < _FAULTS_AT_LEAST:
-            self._tell()
+        if steps == _FIRST and not self._goes_on():
             return True
-        if steps == _FIRST and self._ns[-1] > _LONGEST_NS:
-            return True
-        if steps == _FIRST + _STEPS:
-            self._keep(True)
-        elif self._keeps and not self._settled_at and self._has_settled(steps - _FIRST - _STEPS):
-            self._settled_at = steps
-        elif self._settled_at and steps == self._settled_at + _STEPS:
+        if self._settled_at and steps == self._settled_at + _STEPS:
             self._tell()
             self.end()
             return True
+        if self._keeps and not self._settled_at and self._has_settled(steps - _FIRST - _STEPS):
+            self._settled_at = steps
+        elif not self._settled_at and steps == _FIRST + _STEPS:
+            self._keep(True)
         self._begin_step()
         return False
+
+    def _goes_on(self) -> bool:
+        """After the first steps: whether there is anything to try."""
+        few = self._faults[-1] < _FAULTS_AT_LEAST
+        if few and self._faults_before() < _FAULTS_AT_LEAST:
+            self._tell()
+            return False
+        if few:
+            self._settled_at = _FIRST
+        return self._ns[-1] <= _LONGEST_NS
 
     def end(self) -> None:
         """Harmless when repeated. What is freed is given back again."""
@@ -99,9 +112,13 @@ class HeapLook:
     def _tell(self) -> None:
         changed, as_is = slice(0, 0), slice(0, 0)
         if self._settled_at:
-            as_is, changed = slice(_FIRST, _FIRST + _STEPS), slice(self._settled_at, None)
+            changed = slice(self._settled_at, None)
+        if self._keeps:
+            as_is = slice(_FIRST, _FIRST + _STEPS)
+        kept_s = self._mean_system_s(changed)
         self.facts = {
-            "system_ms": round(1e3 * (self._mean_system_s(as_is) - self._mean_system_s(changed)), 3),
+            "system_ms": round(1e3 * (self._mean_system_s(as_is) - kept_s), 3) if self._keeps else 0.0,
+            "kept_system_ms": round(1e3 * kept_s, 3),
             "page_faults": int(median(self._faults[_FIRST - 1 : _FIRST + _STEPS])),
             "as_is_ms": [ns / 1e6 for ns in self._ns[as_is]],
             "changed_ms": [ns / 1e6 for ns in self._ns[changed]],
