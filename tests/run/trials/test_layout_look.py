@@ -137,6 +137,18 @@ def test_without_gradients_nothing_goes_backward() -> None:
     assert look.facts and look.facts[0]["call_count"] == 1
 
 
+def test_an_evaluation_in_the_step_does_not_count_beside_its_training() -> None:
+    model = Net().eval()
+    look = looked_at(model)
+    assert look.begin()
+    for _ in range(4):
+        model(torch.randn(4, 3, 16, 16), {"by": torch.ones(())})  # evaluates
+    trained(look, model.train(), times=1)
+    assert look.facts is not None
+    (told,) = look.facts
+    assert told["call_count"] == 1 and "# evaluates" not in LINES[told["line"] - 1]
+
+
 @pytest.mark.parametrize(
     "model",
     [

@@ -46,12 +46,15 @@ Call = tuple[nn.Module, Callable[[], Any]]  # a copy, and a call of it
 
 @dataclass
 class Seen:
-    """A module's calls in the step; the first one's line and arguments."""
+    """A module's calls in the step, those of an evaluation not beside those of training; the first one's line
+    and arguments.
+    """
 
     module: Any
     place: Place
     arguments: Arguments
     with_graph: bool
+    trains: bool
     count: int = 1
 
 
@@ -146,11 +149,13 @@ class CopyLook:
             return
         if torch.is_autocast_enabled("cpu") is not self.under_autocast:
             return
-        if id(module) in self._seen:
-            self._seen[id(module)].count += 1
+        with_graph = torch.is_grad_enabled()
+        seen, trains = self._seen.get(id(module)), with_graph and module.training
+        if seen is not None and seen.trains >= trains:
+            seen.count += seen.trains == trains
         elif self.counts(module, args[1:], kwargs):
-            place, with_graph = self._places.nearest(frame), torch.is_grad_enabled()
-            self._seen[id(module)] = Seen(module, place, (args[1:], kwargs), with_graph)
+            place = self._places.nearest(frame)
+            self._seen[id(module)] = Seen(module, place, (args[1:], kwargs), with_graph, trains)
 
 
 def small_enough(models: Iterable[nn.Module]) -> list[nn.Module]:
