@@ -81,11 +81,11 @@ def _usual_step(measured: Measured) -> _UsualStep | None:
     facts = measured.recording.facts
     if len(facts.get("page_fault_series") or []) < 3:
         return None
-    faults, system_ms = (np.diff(facts["page_fault_series"]), 1e3 * np.diff(facts["system_series_s"]))
     steps = np.diff(measured.recording.memory_steps(len(facts["page_fault_series"])))
-    of_step = faults / steps
-    usual = of_step <= _MANY_MORE * np.median(of_step)
-    return _UsualStep(float(np.median(of_step)), float(system_ms[usual].sum() / steps[usual].sum()))
+    faults, system_ms = np.diff(facts["page_fault_series"]) / steps, 1e3 * np.diff(facts["system_series_s"])
+    median = float(np.median(faults))
+    usual = faults <= _MANY_MORE * median
+    return _UsualStep(median, float(system_ms[usual].sum() / steps[usual].sum()))
 
 
 def _also_in_plain_steps(measured: Measured, page_faults: int) -> float:

@@ -151,9 +151,9 @@ class CopyLook:
             return
         with_graph = torch.is_grad_enabled()
         seen, trains = self._seen.get(id(module)), with_graph and module.training
-        if seen is not None and seen.trains >= trains:
-            seen.count += seen.trains == trains
-        elif self.counts(module, args[1:], kwargs):
+        if seen is not None and seen.trains == trains:
+            seen.count += 1
+        elif (seen is None or trains) and self.counts(module, args[1:], kwargs):
             place = self._places.nearest(frame)
             self._seen[id(module)] = Seen(module, place, (args[1:], kwargs), with_graph, trains)
 
