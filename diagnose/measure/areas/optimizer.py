@@ -27,8 +27,8 @@ PASS_OP = rf"^aten::(?:_foreach_)?((?:{PASSES})_?)$"
 # implementations, torch 2.4 and later
 FUSED_ON_CPU = ("Adam", "AdamW", "SGD", "Adagrad")
 FUSED_ON_GPU = ("Adam", "AdamW", "SGD", "Adagrad")
-# by a fused update that nobody tried, a guess on the cautious side: what is left was 0.12 to 0.7, by the number
-# and size of the tensors
+# by a fused update that nobody tried, a guess on the cautious side: what is left was 0.12 to 0.7, by the
+# number and size of the tensors
 LEFT_UNTRIED = 0.55
 HAS_FOREACH = (*FUSED_ON_CPU, "Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop")
 
