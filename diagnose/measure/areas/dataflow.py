@@ -31,6 +31,7 @@ ROW_BACKWARD = r"\b(Select|Slice|Index|Narrow|Unbind)Backward\d"
 
 
 MOST_LINES = 3  # named in a text
+WORTH_REWRITING = 0.08  # of the step: what one call for all rounds must save (`loop-to-batch`)
 NOT_ON_A_GPU = Missing("what a call costs on a GPU is not known from the host")
 
 
@@ -139,6 +140,30 @@ def _calls_at_once_gain_share(measured: Measured) -> Value | Missing:
     if isinstance(loops, Missing):
         return loops
     return sum((loop.place.ms_per_step or 0.0) * (1 - loop.left) for loop in loops) / step_ms
+
+
+@metric(
+    "calls_at_once_sizes_differ", "yes/no", "Rounds of the costliest loop give results of differing sizes"
+)
+def _calls_at_once_sizes_differ(measured: Measured) -> Value | Missing:
+    loops = _loops(measured)
+    if isinstance(loops, Missing) or not loops:
+        return False
+    place = loops[0].place
+    lines = [
+        line
+        for line in known(_dataflow(measured))["at_once"]
+        if (led := line.get("loop") or line)["file"] == place.file and led["line"] == place.line
+    ]
+    differ_ns = sum(line.get("sizes_differ_ns", 0) for line in lines)
+    return 2 * differ_ns > sum(line["ns"] for line in lines)
+
+
+@metric("small_ops_are_rounds", "yes/no", "Most tiny operators are rounds of a loop that could be one call")
+def _small_ops_are_rounds(measured: Measured) -> Value | Missing:
+    """Not where that was not recorded."""
+    is_worth_it = measured.number("calls_at_once_gain_share") >= WORTH_REWRITING
+    return is_worth_it and 2 * measured.number("calls_at_once_ms") > measured.number("small_ops_ms")
 
 
 @metric(

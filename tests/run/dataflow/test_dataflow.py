@@ -304,6 +304,26 @@ def test_layers_within_a_round_may_follow_each_other() -> None:
     assert at_once(step) == {"torch.cat([score(rows[:, k]) for k in range(ROUNDS)])": (ROUNDS, 4 * ROUNDS)}
 
 
+@pytest.mark.parametrize("trained", [True, False])
+def test_rounds_of_differing_sizes_are_a_loop_where_they_are_trained(trained: bool) -> None:
+    """As graphs of a batch are: padded, or one after the other, they are one call. Samples of a loader, each
+    of its own size, are left alone but for their sums, which are all of one size.
+    """
+    embed = nn.Linear(3, 3)
+    graphs = [torch.rand(2 + k, 3) for k in range(ROUNDS)]
+
+    def step() -> None:
+        with torch.set_grad_enabled(trained):
+            for graph in graphs:
+                torch.tanh(embed(graph * 2)).sum(0)
+
+    told = seen(step)["at_once"]
+    rounds = "torch.tanh(embed(graph * 2)).sum(0)"
+    told_calls = {text_of(line): (line["rounds"], line["call_count"]) for line in told}
+    assert told_calls == {rounds: (ROUNDS, 3 * ROUNDS if trained else ROUNDS)}
+    assert (0 < told[0]["sizes_differ_ns"] < told[0]["ns"]) if trained else not told[0]["sizes_differ_ns"]
+
+
 @pytest.mark.parametrize("reads", [False, True])
 def test_layers_one_after_the_other_or_each_with_weights_of_its_own_are_no_such_loop(reads: bool) -> None:
     layers = nn.ModuleList(nn.Linear(3, 3) for _ in range(ROUNDS))
@@ -398,7 +418,7 @@ def test_lines_around_know_how_much_below_them_is_independent() -> None:
     assert around["state = alone(torch.tanh, state)"] == 0
 
 
-def test_samples_of_several_shapes_are_independent_though_no_one_call_takes_them() -> None:
+def test_samples_of_several_shapes_are_independent_and_one_call_takes_them_one_after_the_other() -> None:
     model, rows = nn.Linear(3, 2), torch.rand(ROUNDS, 4, 3)
 
     def step() -> None:
@@ -408,7 +428,8 @@ def test_samples_of_several_shapes_are_independent_though_no_one_call_takes_them
     told = seen(step)
     around = {text_of(one): one["independent_ns"] / one["ns"] for one in told["around"]}
     assert around["alone(model, rows[k, : 1 + k % 3] + 1)"] == pytest.approx(1)
-    assert told["at_once"] == []
+    (line,) = told["at_once"]  # the rows that are picked need no gradients
+    assert text_of(line) == "return function(given)" and line["sizes_differ_ns"] == line["ns"]
 
 
 def alone(function: Callable[[torch.Tensor], torch.Tensor], given: torch.Tensor) -> torch.Tensor:

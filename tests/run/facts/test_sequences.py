@@ -41,6 +41,14 @@ def rows_of(*lengths: int, width: int, fill: int = 0) -> torch.Tensor:
     return batch
 
 
+def frames_of(*lengths: int) -> torch.Tensor:
+    """As sound is: 3 numbers of each frame, frames last."""
+    batch = torch.zeros(len(lengths), 3, max(lengths))
+    for row, length in enumerate(lengths):
+        batch[row, :, :length] = 1
+    return batch
+
+
 def test_three_of_five_calls_give_a_sequence_longer_by_one() -> None:
     """Lengths 4, 5, 6, then a new one of 3, and 4: three of five are longer, 5 on average."""
     assert longer((1, 4), (1, 5), (1, 6), (1, 3), (1, 4)) == [
@@ -108,6 +116,19 @@ def test_wherever_the_padding_is(kind: str) -> None:
     if kind == "rows of numbers":
         batch = batch.unsqueeze(2).float().expand(-1, -1, 6)
     assert [(length, longest) for length, longest, _ in padded(batch, batch.clone())] == [(40.0, 10.0)]
+
+
+def test_frames_come_last_where_batches_differ_in_nothing_else() -> None:
+    """Of batches of 20 and of 24 frames three quarters are filled; of two as long it is not known."""
+    assert padded(frames_of(20, 10, 10, 20), frames_of(24, 12, 12, 24)) == [(22, 22, 0.75)]
+    assert padded(frames_of(20, 10, 10, 20), frames_of(20, 12, 8, 20)) == []
+
+
+def test_sequences_too_short_to_tell_are_left_out_for_longer_ones() -> None:
+    sequences = Sequences(PLACES)
+    for lengths in ((20, 10, 10, 20), (24, 12, 12, 24)):
+        sequences.call(1, [rows_of(5, 3, 2, 1, width=5), frames_of(*lengths)], LINE)
+    assert [line["filled"] for line in sequences.facts()["padded"]] == [0.75]
 
 
 def test_no_padding_is_none() -> None:

@@ -16,6 +16,7 @@ class _Line:
     group_count: int = 0  # of calls that can be one each
     call_count: int = 0
     ns: int = 0
+    sizes_differ_ns: int = 0  # of calls whose results have another shape in each round
     product_count: int = 0  # of the calls those that were tried as one
     product_ns: int = 0
     product_left_ns: float = 0.0
@@ -34,6 +35,7 @@ class AtOnce:
         line.group_count += 1
         line.call_count += group.count
         line.ns += group.ns
+        line.sizes_differ_ns += 0 if group.same_shape else group.ns
         if group.left is not None:
             line.product_count += group.count
             line.product_ns += group.ns
@@ -51,6 +53,7 @@ class AtOnce:
                 "call_count": line.call_count,
                 "ns": line.ns,
                 "line_ns": lines_ns[place],
+                "sizes_differ_ns": line.sizes_differ_ns,
                 "product_count": line.product_count,
                 "product_ns": line.product_ns,
                 "product_left_ns": round(line.product_left_ns),

@@ -195,8 +195,9 @@ class Dataflow(TorchFunctionMode):
                 self._products.add(call, site.place, results[0], ns)
             if call.name in _CELLS:
                 self._add_cell(call, site)
-            bits |= self._bit(call, call.bits, site, tuple(results[0].shape), ns)
-            self._made.append((site.place, ns, ns if results[0].requires_grad else 0))
+            trained = results[0].requires_grad
+            bits |= self._bit(call, call.bits, site, tuple(results[0].shape), ns, trained=trained)
+            self._made.append((site.place, ns, ns if trained else 0))
             self._ways.append(tuple(frame.place for frame in site.frames))
         elif call.name == "__setitem__" and call.given:
             bits |= self._add_write(call, ns)
@@ -276,9 +277,10 @@ class Dataflow(TorchFunctionMode):
         site = self._site()
         if site is None:
             return 0
-        self._add_to_line(site, ns, ns if call.given[0].requires_grad else 0)
+        trained = call.given[0].requires_grad
+        self._add_to_line(site, ns, ns if trained else 0)
         shape = tuple(call.given[1].shape) if len(call.given) > 1 else ()
-        return self._bit(call, call.other_bits, site, shape, ns)
+        return self._bit(call, call.other_bits, site, shape, ns, trained=trained)
 
     def _add_penalty(self, call: Call, site: Site | None, result: Tensor, number: int) -> None:
         squares, given = self._step.squares, call.given
@@ -289,7 +291,9 @@ class Dataflow(TorchFunctionMode):
         for made in squares.made(belongs, number, call.numbers, None if is_free else Made(*self._made[-1])):
             self._step.penalties.setdefault(made.place, Sum()).add(made.ns, made.trained_ns)
 
-    def _bit(self, call: Call, needs: int, site: Site, shape: tuple[int, ...], ns: int) -> int:
+    def _bit(
+        self, call: Call, needs: int, site: Site, shape: tuple[int, ...], ns: int, *, trained: bool
+    ) -> int:
         """The bit of the group that the call belongs to: of those at the same instructions that depend on as
         many others of them, one after the other. ``needs``: the bits of what it depends on.
         """
@@ -309,6 +313,7 @@ class Dataflow(TorchFunctionMode):
         group.ns += ns
         group.same_weights &= group.fixed == call.fixed
         group.same_shape &= group.shape == shape
+        group.trained &= trained
         group.varied |= call.number != group.number
         if group.count in TRIED_ROUNDS and group.is_loop and self._first_calls is None:
             group.loop = apart(site, group.site)[-1]

@@ -42,7 +42,7 @@ class DataflowFacts:
         at_once = AtOnce()
         independent = Counter[Place]()
         for group in (group for group in step.groups.values() if group.is_loop):
-            if group.same_shape:
+            if group.could_be_one:
                 at_once.add(group)
             for around in group.site.around:
                 independent[around] += group.ns

@@ -33,6 +33,7 @@ class Group:
     ns: int = 0
     same_weights: bool = True
     same_shape: bool = True
+    trained: bool = True  # all results need gradients
     varied: bool = False
     left: float | None = None  # of its time, if all are one product, as a trial says
     loop: Place | None = None  # the line by which its rounds come here
@@ -41,6 +42,11 @@ class Group:
     def is_loop(self) -> bool:
         """The same is done with one thing after the other."""
         return self.same_weights and self.varied and self.count >= ROUNDS_AT_LEAST
+
+    @property
+    def could_be_one(self) -> bool:
+        """A loop of a loader's samples, each of its own size, could not."""
+        return self.is_loop and (self.same_shape or self.trained)
 
 
 @dataclass

@@ -124,7 +124,11 @@ class _Batches(NamedTuple):
 
     def padding(self) -> dict[str, float] | None:
         """None where it cannot be told."""
-        found = [padding for batch in self.kept if (padding := _padding(batch))]
+        batches = [batch for batch in self.kept if batch.dim() == self.kept[0].dim()]
+        if _positions_come_last(batches):
+            batches = [batch.transpose(1, 2) for batch in batches]
+        batches = [batch for batch in batches if min(batch.shape[:2]) >= _ROWS_AT_LEAST]
+        found = [padding for batch in batches if (padding := _padding(batch))]
         if len(found) < 2:
             return None
         columns = zip(_Padding._fields, zip(*found, strict=True), strict=True)
@@ -146,11 +150,21 @@ def _longer_by_one(before: Shapes, now: Shapes) -> int:
 
 
 def _is_batch_of_sequences(tensor: Tensor) -> bool:
-    """Of ids, or of rows of numbers: rows and lengths in either order, and the numbers last."""
+    """Of ids, or of rows of numbers, long enough to tell their padding."""
     is_ids = tensor.dim() == 2 and tensor.dtype in (torch.int64, torch.int32)
     is_rows = tensor.dim() == 3 and tensor.is_floating_point()
-    size = tensor.numel() * tensor.element_size()
-    return (is_ids or is_rows) and size <= _BYTES_AT_MOST and min(tensor.shape[:2]) >= _ROWS_AT_LEAST
+    if not (is_ids or is_rows) or tensor.numel() * tensor.element_size() > _BYTES_AT_MOST:
+        return False
+    pairs = [(tensor.shape[0], size) for size in tensor.shape[1:]]
+    return any(min(pair) >= _ROWS_AT_LEAST and max(pair) >= _LENGTH_AT_LEAST for pair in pairs)
+
+
+def _positions_come_last(batches: list[Tensor]) -> bool:
+    """As in sound, after its channels: these are the same in all batches, and positions are not. Else rows
+    and positions come in either order, and numbers last.
+    """
+    _, channels, *positions = (set(sizes) for sizes in zip(*(batch.shape for batch in batches), strict=True))
+    return len(channels) == 1 and any(len(sizes) > 1 for sizes in positions)
 
 
 def _padding(batch: Tensor) -> _Padding | None:
