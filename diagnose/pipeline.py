@@ -1,4 +1,7 @@
-"""From a recording to its analysis and its reports: the one way that every command goes."""
+"""From a recording to its analysis and its reports: the one way that every command goes.
+
+What only files and watched runs need is imported there: a summary comes first, and somebody waits for it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from diagnose.compare.since import changed_since
 from diagnose.document.beside import with_beside
 from diagnose.document.build import result_document
 from diagnose.document.measurements import proven_ms, verification_in
@@ -30,12 +32,7 @@ from diagnose.profiles.summary import ProfileSummary
 from diagnose.ranks.load import measured_rank
 from diagnose.report.patch import with_patch
 from diagnose.report.start import write_start
-from diagnose.report.timeline.annotated import write_annotated
-from diagnose.report.timeline.annotations import annotation_events
-from diagnose.report.timeline.timeline import picture, write_picture
 from diagnose.report.write import write_reports, written_into
-from diagnose.run.child.watching.windows import snap_folder
-from diagnose.run.record import write_record
 from diagnose.trace.content import is_chrome_trace
 from diagnose.trace.freed import give_back
 from diagnose.trace.source import Source, is_url
@@ -87,6 +84,8 @@ class Analysis:
         """A step as a timeline, as it is and after each fix of the plan
         (docs/architecture.md, *The picture*).
         """
+        from diagnose.report.timeline.timeline import picture
+
         return picture(self._measured, self._prediction, self._assessed, self._sources)
 
     def write_annotated(self, path: Path) -> None:
@@ -101,6 +100,9 @@ class Analysis:
             return
         trace = self.source if is_url(self.source) else Path(timeline.source)
         if is_chrome_trace(trace):  # others cannot hold them
+            from diagnose.report.timeline.annotated import write_annotated
+            from diagnose.report.timeline.annotations import annotation_events
+
             events = annotation_events(self._measured, self._assessed, self.document)
             write_annotated(trace, events, path)
 
@@ -153,6 +155,10 @@ def with_snaps(document: Document, source: Source) -> Document:
     """
     if document.watched is None or is_url(source):
         return document
+    from diagnose.compare.since import changed_since
+    from diagnose.run.child.watching.windows import snap_folder
+    from diagnose.run.record import write_record
+
     run, snaps = Path(source), []
     for snap in document.watched.snaps:
         folder = Path(snap_folder(str(run), snap.number))
@@ -182,5 +188,7 @@ def with_commands(document: Document, source: Source, out: Path) -> Document:
 
 def write_files(document: Document, picture: dict[str, Any], source: Source, out: Path) -> None:
     """Write what can be made of the two documents into `out`. Raises OSError."""
+    from diagnose.report.timeline.timeline import write_picture
+
     write_reports(document, picture, source, out)
     write_picture(picture, out / PICTURE)

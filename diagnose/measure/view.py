@@ -256,9 +256,11 @@ class _Categories:
 def _matching(categories: _Categories, pattern: str) -> np.ndarray:
     """Of each category, and False for the code -1, which stands for no value."""
     texts, position = _sorted_texts(categories)
-    prefix, search = _prefix(pattern), re.compile(pattern).search
+    prefix, found = _prefix(pattern), np.zeros(len(texts) + 1, bool)
     first, last = bisect_left(texts, prefix), bisect_right(texts, prefix + LAST_CHARACTER)
-    found = np.zeros(len(texts) + 1, bool)
+    if first == last:
+        return found  # and the pattern need not be compiled
+    search = re.compile(pattern).search
     found[position[first:last]] = [search(text) is not None for text in texts[first:last]]
     return found
 

@@ -9,8 +9,6 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-from tabulate import tabulate
-
 from diagnose.document.text import clean, prose
 
 
@@ -19,6 +17,8 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence
     body = [[_unbroken(cell) for cell in row] for row in rows]
     if not body:
         return ""
+    from tabulate import tabulate
+
     aligned = ["right" if header in right else "left" for header in headers]
     return tabulate(body, list(headers), tablefmt="pipe", disable_numparse=True, colalign=aligned)
 
