@@ -127,11 +127,12 @@ def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
         return NO_SECOND_EPOCH
     fetch_ms = measured.number("fetch_ms")
     beyond_ms = max(0.0, float(np.median(starts_ms[1:])) - (fetch_ms if fetch_ms > 0 else 0.0))
+    starts_per_step = starts_each_epoch(measured.recording, loader) / epoch_steps
     cost_ms = max(
-        starts_each_epoch(measured.recording, loader) * (beyond_ms + end_of_workers_ms(loader)) / epoch_steps,
+        starts_per_step * (beyond_ms + end_of_workers_ms(loader)),
         _recurring_excess_ms(measured.recording.step_ns("plain") / 1e6, round(epoch_steps)),
     )
-    return [FactPlace(*loop_line(measured), 1 / epoch_steps, cost_ms)]
+    return [FactPlace(*loop_line(measured), starts_per_step, cost_ms)]
 
 
 def end_of_workers_ms(loader: dict[str, Any]) -> float:

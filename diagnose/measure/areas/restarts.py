@@ -9,20 +9,20 @@ import numpy as np
 
 from diagnose.measure.areas.input import feeding_loader
 from diagnose.measure.areas.input_rhythm import end_of_workers_ms
-from diagnose.measure.epochs import epoch_begins
+from diagnose.measure.epochs import epoch_begins, starts_each_epoch
 from diagnose.measure.measured import FactPlace, Measured, fact_selector
 from diagnose.measure.missing import Missing, known
 
 
 def _restarted(measured: Measured) -> Iterator[tuple[dict[str, Any], float]]:
-    """Other loaders that start workers again and again, and every how many steps."""
+    """Other loaders that start workers again and again, and in how many steps once."""
     feeding = known(feeding_loader(measured))
     for loader in measured.recording.facts["loaders"]:
         if loader is feeding or not loader["num_workers"] or loader.get("persistent_workers"):
             continue
         begins = epoch_begins(measured.recording, loader)
         if len(begins) > 1:
-            yield loader, float(np.median(np.diff(begins)))
+            yield loader, float(np.median(np.diff(begins))) / starts_each_epoch(measured.recording, loader)
 
 
 @fact_selector(
