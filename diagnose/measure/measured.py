@@ -28,6 +28,7 @@ from diagnose.measure.distortion import (
     detail_time,
     timeline_time,
 )
+from diagnose.measure.fetches import fetches_in
 from diagnose.measure.job import Job
 from diagnose.measure.ledger import Ledger
 from diagnose.measure.memory_peak import MemoryLook, seen_memory
@@ -387,13 +388,11 @@ class Measured:
         return {"input_wait": wait_ms * plain_fetch / recorded_fetch} if is_known else {}
 
     def fetch_ms(self, phase_name: str) -> float:
-        """Mean time to fetch one batch during a phase, wherever that happens; nan if none was fetched."""
-        phase, fetches = self.recording.phase(phase_name), self.recording.fetches
-        if phase is None:
-            return math.nan
-        start = fetches["start_ns"].to_numpy()
-        inside = (start >= phase["tick_ns"][0]) & (start < phase["tick_ns"][-1])
-        return float(fetches["dur_ns"].to_numpy()[inside].mean()) / 1e6 if inside.any() else math.nan
+        """Mean time to fetch one of the batches that feed a phase, wherever that happens; nan if there is
+        none.
+        """
+        took_ns = fetches_in(self.recording, phase_name)["dur_ns"].to_numpy()
+        return float(took_ns.mean()) / 1e6 if len(took_ns) else math.nan
 
 
 def metric(

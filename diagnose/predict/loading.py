@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diagnose.measure.fetches import fetches_in
 from diagnose.measure.recording import Recording
 from diagnose.predict.bound import Outcome
 
@@ -108,10 +109,5 @@ class Loading:
 
 
 def fetch_series_ms(recording: Recording, phase_name: str) -> tuple[float, ...]:
-    """How long each batch took to fetch during a phase, ms."""
-    phase, fetches = recording.phase(phase_name), recording.fetches
-    if phase is None:
-        return ()
-    start = fetches["start_ns"].to_numpy()
-    inside = (start >= phase["tick_ns"][0]) & (start < phase["tick_ns"][-1])
-    return tuple((fetches["dur_ns"].to_numpy()[inside].astype(np.float64) / 1e6).tolist())
+    """How long each batch that feeds a phase took to fetch, ms."""
+    return tuple((fetches_in(recording, phase_name)["dur_ns"].to_numpy(np.float64) / 1e6).tolist())

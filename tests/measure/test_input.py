@@ -39,6 +39,18 @@ def test_a_workers_first_fetch_is_its_start() -> None:
     assert plain_fetches(one).tolist() == [5_000_000, 5_000_000]
 
 
+@pytest.mark.parametrize("in_worker", [0, 1])
+def test_batches_of_a_validation_feed_no_step(in_worker: int) -> None:
+    """Steps of 10 ms fetch one batch of 4 ms each, and the last one, of 30 ms, twenty of 0.5 ms besides. Where
+    workers fetch, steps do not tell what for: (4 × 4 + 20 × 0.5) ms ÷ 24.
+    """
+    steps = [0, 10, 20, 30] + [35] * 20
+    one = measured({"num_workers": in_worker}, plain_ms=[10, 10, 10, 30], fetch_ms=[4] * 4 + [0.5] * 20)
+    one.recording.fetches["start_ns"] = pd.Series(steps, dtype="uint64") * 1_000_000
+    one.recording.fetches["in_worker"] = in_worker
+    assert one.metric("fetch_ms") == pytest.approx(26 / 24 if in_worker else 4)
+
+
 def test_an_epochs_start_is_spread_over_its_steps() -> None:
     # (110 - 10 for the fetch that any epoch begins with) ms in 50 steps; the very first start does not count.
     loader = {"num_workers": 2, "iterator_start_ms": [900, 100, 110, 120], "batches_per_epoch": 50}

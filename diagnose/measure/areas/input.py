@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.areas.user_code import places_of
+from diagnose.measure.fetches import fetches_in
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_FACTS, NO_PLAIN_STEPS, ONLY_IN_A_RUN, Missing, known
 from diagnose.measure.selection import Selection, ledger_row, selector
@@ -205,16 +206,11 @@ def plain_fetches(measured: Measured) -> np.ndarray:
 
 
 def plain_fetch_rows(measured: Measured) -> pd.DataFrame:
-    """The fetches that began during the plain steps, but for each worker's first, which includes its
-    start.
-    """
-    phase, fetches = measured.recording.phase("plain"), measured.recording.fetches
-    if phase is None:
-        return fetches.iloc[:0]
-    start = fetches["start_ns"].to_numpy()
-    starting = ((fetches["in_worker"] > 0) & ~fetches["pid"].duplicated()).to_numpy()
-    inside = (start >= phase["tick_ns"][0]) & (start < phase["tick_ns"][-1])
-    return fetches[inside & ~starting]
+    """The fetches that feed the plain steps, but for each worker's first, which includes its start."""
+    fetches = measured.recording.fetches
+    starting = (fetches["in_worker"] > 0) & ~fetches["pid"].duplicated()
+    plain = fetches_in(measured.recording, "plain")
+    return plain[~starting[plain.index]]
 
 
 @metric("workers_per_core", "ratio", "Workers per available CPU core")
