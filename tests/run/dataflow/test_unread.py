@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from diagnose.run.child import guard
 from diagnose.run.child.dataflow.dataflow import Dataflow
 from diagnose.run.child.places import Places
 from diagnose.run.child.values import Call, Values
@@ -493,6 +494,14 @@ def test_where_most_have_a_weight_or_none_all_are_needed(share: float) -> None:
     weights = (torch.arange(40 * 8).reshape(40, 8) < share * 320).float()
 
     assert unread_of(lambda: mixed(weights)) == {}
+
+
+def test_a_single_number_has_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a temperature that is learned is: one number, multiplied by one without a dimension."""
+    monkeypatch.setattr(guard, "_failures", {})
+    temperature = torch.ones(1, requires_grad=True)
+    unread_of(lambda: (temperature.exp() * torch.rand(())).sum().backward())
+    assert not guard.notes()
 
 
 def test_a_weight_that_is_learned_may_come_to_count() -> None:

@@ -108,6 +108,22 @@ def test_a_model_that_is_asked_the_same_ten_times_is_waited_for() -> None:
     assert warmed_up(([model] + 9 * [again]) * 4)[:2] == [(30, 10), (40, 10)]
 
 
+@pytest.mark.parametrize("ticks", ["acdbe" + "abe", "abe" + "acdbe"])
+def test_optimizers_of_every_second_update_are_waited_for(ticks: str) -> None:
+    """Five of them: the last one that is new comes again before two whole rounds of eight ticks are over."""
+    sources = {letter: object() for letter in "abcde"}
+    assert warmed_up([sources[letter] for letter in ticks * 4])[:2] == [(16, 8), (24, 8)]
+
+
+def test_optimizers_without_a_round_are_not_waited_for() -> None:
+    """The actor comes again after four ticks: when twice as many have passed since it came, no round is
+    known, and none is waited for.
+    """
+    critic, actor = object(), object()
+    ticks = [critic, actor, critic, critic, critic, actor, actor, critic, critic, critic]
+    assert warmed_up(ticks)[0] == (9, 1)
+
+
 def test_one_input_for_ever_is_not() -> None:
     assert warmed_up([object()] + 40 * [Again()])[0] == (26, 1)
 

@@ -348,8 +348,9 @@ def _not_zero(rows: Tensor, weights: Tensor) -> float | None:
     """None too for more than a half, where none has a weight (what is learned may not have begun), and on a
     GPU, where to count would make the script wait.
     """
-    one_a_row = weights.shape[-1:] == (1,) and weights.numel() * rows.shape[-1] == rows.numel()
-    if not one_a_row or rows.shape[-1] == 1 or isinstance(weights, torch.nn.Parameter):
+    if not rows.dim() or weights.shape[-1:] != (1,) or isinstance(weights, torch.nn.Parameter):
+        return None
+    if rows.shape[-1] == 1 or weights.numel() * rows.shape[-1] != rows.numel():
         return None
     if weights.device.type != "cpu" or not 0 < weights.numel() <= _WEIGHTS_AT_MOST:
         return None

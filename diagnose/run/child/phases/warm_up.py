@@ -44,7 +44,8 @@ class WarmUp:
 
     def may_end(self, number: int, period: int) -> bool:
         """Whether a step ends with this tick, and every source has come twice (or long has passed since the
-        last one came: what was before, as an index that a service fills, is another loop).
+        last one came: what was before, as an index that a service fills, is another loop). Of several, the
+        period is known, too, or two rounds as long as any source takes to come again have not told one.
         """
         if Again in self._classes and not self._inputs_came_again():
             return False
@@ -52,7 +53,20 @@ class WarmUp:
         waited = ticks if makes_new_ones else ticks - self._newest_at
         came_again = self._sources[self._newest_at] in self._sources[self._newest_at + 1 :]
         seen_twice = came_again and ticks >= 2 * self.source_count
+        if period == 1 and self.source_count > 1:
+            seen_twice &= waited >= 2 * self._longest_round()
         return (number + 1) % period == 0 and (seen_twice or waited > schedule.WARMUP_TICKS)
+
+    def _longest_round(self) -> int:
+        """Ticks from the first of a source to its second."""
+        first: dict[int, int] = {}
+        rounds: dict[int, int] = {}
+        for at, source in enumerate(self._sources):
+            if source in first:
+                rounds.setdefault(source, at - first[source])
+            else:
+                first[source] = at
+        return max(rounds.values(), default=0)
 
     def _inputs_came_again(self) -> bool:
         """Whether a model that is asked the same several times has got its third input (two rounds are known
