@@ -20,12 +20,6 @@ LINES = HERE.read_text().splitlines()
 HEAD, X = nn.Linear(16, 500), torch.randn(4, 10, 16)
 
 
-@pytest.fixture(autouse=True)
-def no_haste(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine the steps here may take as long as nobody waits for."""
-    monkeypatch.setattr("diagnose.run.child.dataflow.dataflow._LONG_NS", 10**12)
-
-
 def unread_of(
     step: Callable[[], object], then: Callable[[], object] | None = None, what: str = "unread"
 ) -> dict[str, int]:

@@ -1,0 +1,11 @@
+"""For all looks at the dataflow."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def no_haste(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the steps here may take as long as nobody waits for."""
+    monkeypatch.setattr("diagnose.run.child.dataflow.dataflow._LONG_NS", 10**12)
