@@ -38,6 +38,7 @@ NOT_ON_A_GPU = Missing("what a call costs on a GPU is not known from the host")
 class _Loop(NamedTuple):
     place: FactPlace
     left: float  # of its time, if all rounds are one call
+    differs: float  # of its time, what is of rounds that differ in size
 
 
 def _dataflow(measured: Measured) -> dict[str, Any] | Missing:
@@ -71,8 +72,9 @@ def _by_loop(rounds: list[tuple[dict[str, Any], _Loop]]) -> list[_Loop]:
     for place, parts in found.items():
         whole_ms = sum(part.place.ms_per_step or 0.0 for part in parts)
         left_ms = sum((part.place.ms_per_step or 0.0) * part.left for part in parts)
+        differs_ms = sum((part.place.ms_per_step or 0.0) * part.differs for part in parts)
         count = max(part.place.count_per_step or 0.0 for part in parts)
-        loops.append(_Loop(FactPlace(*place, count, whole_ms), left_ms / whole_ms))
+        loops.append(_Loop(FactPlace(*place, count, whole_ms), left_ms / whole_ms, differs_ms / whole_ms))
     return sorted(loops, key=lambda loop: -(loop.place.ms_per_step or 0.0))
 
 
@@ -110,7 +112,7 @@ def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: R
         calls_left = line.get("group_count", line["call_count"] / line["rounds"]) / line["call_count"]
         left_ms += rest_ms * max(calls_left, 1 - _fixed_ms(measured) * rest_count / rest_ms)
     place = FactPlace(line["file"], line["line"], line["function"], float(line["rounds"]), whole_ms)
-    return _Loop(place, left_ms / whole_ms)
+    return _Loop(place, left_ms / whole_ms, line.get("sizes_differ_ns", 0) / max(line["ns"], 1))
 
 
 def _fixed_ms(measured: Measured) -> float:
@@ -147,16 +149,7 @@ def _calls_at_once_gain_share(measured: Measured) -> Value | Missing:
 )
 def _calls_at_once_sizes_differ(measured: Measured) -> Value | Missing:
     loops = _loops(measured)
-    if isinstance(loops, Missing) or not loops:
-        return False
-    place = loops[0].place
-    lines = [
-        line
-        for line in known(_dataflow(measured))["at_once"]
-        if (led := line.get("loop") or line)["file"] == place.file and led["line"] == place.line
-    ]
-    differ_ns = sum(line.get("sizes_differ_ns", 0) for line in lines)
-    return 2 * differ_ns > sum(line["ns"] for line in lines)
+    return not isinstance(loops, Missing) and bool(loops) and loops[0].differs > 0.5
 
 
 @metric("small_ops_are_rounds", "yes/no", "Most tiny operators are rounds of a loop that could be one call")
