@@ -124,6 +124,14 @@ def test_frames_come_last_where_batches_differ_in_nothing_else() -> None:
     assert padded(frames_of(20, 10, 10, 20), frames_of(20, 12, 8, 20)) == []
 
 
+def test_what_may_have_its_positions_last_comes_second() -> None:
+    """A picture's features beside the ids of its caption: one row of 64 numbers each."""
+    sequences = Sequences(PLACES)
+    for _ in range(2):
+        sequences.call(1, [torch.rand(4, 1, 64), rows_of(20, 10, 10, 20, width=20)], LINE)
+    assert [(line["length"], line["filled"]) for line in sequences.facts()["padded"]] == [(20, 0.75)]
+
+
 def test_sequences_too_short_to_tell_are_left_out_for_longer_ones() -> None:
     sequences = Sequences(PLACES)
     for lengths in ((20, 10, 10, 20), (24, 12, 12, 24)):

@@ -63,7 +63,7 @@ class Sequences:
         self._calls[place] += 1
         self._longer[place] += length > 0
         self._lengths[place] += length
-        sequences = next(filter(_is_batch_of_sequences, tensors), None)
+        sequences = max(filter(_is_batch_of_sequences, tensors), key=_has_rows_first, default=None)
         key = model, place
         if sequences is None:
             return
@@ -127,7 +127,7 @@ class _Batches(NamedTuple):
         batches = [batch for batch in self.kept if batch.dim() == self.kept[0].dim()]
         if _positions_come_last(batches):
             batches = [batch.transpose(1, 2) for batch in batches]
-        batches = [batch for batch in batches if min(batch.shape[:2]) >= _ROWS_AT_LEAST]
+        batches = list(filter(_has_rows_first, batches))
         found = [padding for batch in batches if (padding := _padding(batch))]
         if len(found) < 2:
             return None
@@ -157,6 +157,11 @@ def _is_batch_of_sequences(tensor: Tensor) -> bool:
         return False
     pairs = [(tensor.shape[0], size) for size in tensor.shape[1:]]
     return any(min(pair) >= _ROWS_AT_LEAST and max(pair) >= _LENGTH_AT_LEAST for pair in pairs)
+
+
+def _has_rows_first(tensor: Tensor) -> bool:
+    """Rows and positions, in either order; else its positions can only come last."""
+    return min(tensor.shape[:2]) >= _ROWS_AT_LEAST
 
 
 def _positions_come_last(batches: list[Tensor]) -> bool:
