@@ -62,10 +62,11 @@ REMARK = (
     "0.1.0+78589133 and 457d6548: one round of ten scripts, met on a quiet machine. Several oracles left out "
     "rounds beside which others were busy; those of ad04 and ad05 took their baselines after the data were "
     "seen. ad05 counts as healthy, its author measured torch.compile at 5.5 % of a step and a loss in a run "
-    "of that length. By itself a step of ad01 has 5,000 page faults, under the recorder none: what they cost "
-    "(19 % by its oracle) is not there to be found. Counted later: Adam takes 3.6 "
-    "ms of ad01's step, and fused 1.2; its oracle says 13 less. af01 was told each of its five optimizers as "
-    "a step (mended since, decision 228), ad01 a validation's batches (227)."
+    "of that length. Under the recorder ad01 is given hardly any memory anew (decision 229): what that costs "
+    "it by itself (19 % by its oracle) is not there to be found. Counted later: Adam takes 3.6 ms of ad01's "
+    "step, and fused 1.2; its oracle says 13 less. af01 was met after decisions 226 and 227, by a product "
+    "that had not been tuned to it; it was told each of its five optimizers as a step (mended since, 228), "
+    "ad01 a validation's batches (227)."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them

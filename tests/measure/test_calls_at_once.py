@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from diagnose.judge.rules import load_rules
 from diagnose.judge.timelines import measured_case
+from diagnose.measure.areas.dataflow import WORTH_REWRITING
 from diagnose.measure.measured import FACT_SELECTORS, Measured
 
 FILE = "/job/train.py"
@@ -70,3 +72,8 @@ def test_python_between_the_calls_of_a_loop_is_part_of_it() -> None:
     assert costs(looped(line(20, 100), timed_us=400))[20] == 400 > recorded
     assert costs(looped(line(20, 100, line_ns=200), timed_us=400))[20] == 200
     assert costs(looped(line(20, 100), timed_us=50))[20] == recorded
+
+
+def test_tiny_operators_are_left_to_loops_that_are_told() -> None:
+    (condition,) = load_rules()["loop-to-batch"].when
+    assert (condition.metric, condition.value) == ("calls_at_once_gain_share", WORTH_REWRITING)

@@ -19,7 +19,7 @@ from diagnose.measure.missing import NO_CALLS_SEEN, NO_STEPS, NOT_RECORDED, Miss
 from diagnose.measure.selection import Selection
 from diagnose.measure.sources import Sources
 from diagnose.measure.traced_lines import own_times
-from diagnose.measure.view import NO_ROWS, Rows
+from diagnose.measure.view import NO_ROWS, Rows, once
 from diagnose.trace.distinct import distinct
 
 # What a call on a small tensor takes whatever its size, forward and backward with Python between them: in
@@ -40,12 +40,18 @@ class _Loop(NamedTuple):
     left: float  # of its time, if all rounds are one call
     differs: float  # of its time, what is of rounds that differ in size
 
+    @property
+    def ms(self) -> float:
+        """A step."""
+        return self.place.ms_per_step or 0.0
+
 
 def _dataflow(measured: Measured) -> dict[str, Any] | Missing:
     found = measured.recording.facts.get("dataflow")
     return NOT_RECORDED if found is None else dict(found)
 
 
+@once
 def _loops(measured: Measured) -> list[_Loop] | Missing:
     told, view = _dataflow(measured), measured.detail
     if isinstance(told, Missing):
@@ -70,12 +76,12 @@ def _by_loop(rounds: list[tuple[dict[str, Any], _Loop]]) -> list[_Loop]:
         found[line["file"], line["line"], line["function"]].append(loop)
     loops = []
     for place, parts in found.items():
-        whole_ms = sum(part.place.ms_per_step or 0.0 for part in parts)
-        left_ms = sum((part.place.ms_per_step or 0.0) * part.left for part in parts)
-        differs_ms = sum((part.place.ms_per_step or 0.0) * part.differs for part in parts)
+        whole_ms = sum(part.ms for part in parts)
+        left_ms = sum(part.ms * part.left for part in parts)
+        differs_ms = sum(part.ms * part.differs for part in parts)
         count = max(part.place.count_per_step or 0.0 for part in parts)
         loops.append(_Loop(FactPlace(*place, count, whole_ms), left_ms / whole_ms, differs_ms / whole_ms))
-    return sorted(loops, key=lambda loop: -(loop.place.ms_per_step or 0.0))
+    return sorted(loops, key=lambda loop: -loop.ms)
 
 
 def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: Rows) -> _Loop | None:
@@ -131,8 +137,8 @@ def _calls_at_once_left(measured: Measured) -> Value | Missing:
     loops = _loops(measured)
     if isinstance(loops, Missing):
         return loops
-    whole_ms = sum(loop.place.ms_per_step or 0.0 for loop in loops)
-    left_ms = sum((loop.place.ms_per_step or 0.0) * loop.left for loop in loops)
+    whole_ms = sum(loop.ms for loop in loops)
+    left_ms = sum(loop.ms * loop.left for loop in loops)
     return left_ms / whole_ms if whole_ms else Missing("no such loop was seen")
 
 
@@ -141,7 +147,7 @@ def _calls_at_once_gain_share(measured: Measured) -> Value | Missing:
     loops, step_ms = _loops(measured), measured.number("step_ms")
     if isinstance(loops, Missing):
         return loops
-    return sum((loop.place.ms_per_step or 0.0) * (1 - loop.left) for loop in loops) / step_ms
+    return sum(loop.ms * (1 - loop.left) for loop in loops) / step_ms
 
 
 @metric(
