@@ -15,7 +15,8 @@ from diagnose.measure.missing import Missing
 FAULTS_AT_LEAST = 2000  # a step, as the run asks for: fewer pages take below a millisecond
 _WARM_CACHES = 1.5
 PAGE_BYTES = 4096  # of the smallest pages
-_MANY_MORE = 2.0
+_MANY_MORE, _FAR_MORE = 2.0, 1.5
+_STEADY = 1.25  # the third quartile of steps over the first: 1.04 alone on a machine, 1.4 beside others
 _NEW = 0.3  # of what faults give: a process that grows by so much needs it
 
 
@@ -29,8 +30,10 @@ def _kept_memory_gain_share(measured: Measured) -> Value | Missing:
     if trial is None:
         return NOT_TRIED
     share = shorter_share(trial) if trial["as_is_ms"] else 0.0  # with few page faults nothing was tried
+    if share is ONLY_NOISE:
+        return _of_system_alone(measured, trial) if _was_disturbed(trial) else 0.0
     if isinstance(share, Missing) or not share:
-        return 0.0 if share is ONLY_NOISE else share
+        return share
     # the steps as they are came first, and may have been slow for another reason
     beside_plain = 1 - float(np.quantile(trial["changed_ms"], QUANTILE)) / measured.number("step_ms")
     # nor can more go than the system has worked less, but for caches that stay warm
@@ -40,15 +43,36 @@ def _kept_memory_gain_share(measured: Measured) -> Value | Missing:
     )
 
 
+def _was_disturbed(trial: dict[str, Any]) -> bool:
+    """Whether what else the machine did moved the steps by more than most gains."""
+    quartiles = [np.quantile(trial[kind], [0.25, 0.75]) for kind in ("as_is_ms", "changed_ms")]
+    return any(last > _STEADY * first for first, last in quartiles)
+
+
+def _of_system_alone(measured: Measured, trial: dict[str, Any]) -> float:
+    """What the system works less, shared among the cores in use: processor time tells where wall time cannot.
+    0 where that is not known.
+    """
+    cores = measured.number("cpu_cores_used")
+    if not cores > 0:
+        return 0.0
+    of_step = trial["system_ms"] / max(1.0, cores) / measured.number("step_ms")
+    return max(0.0, of_step * _also_in_plain_steps(measured, trial["page_faults"]))
+
+
 def _trial(measured: Measured) -> dict[str, Any] | None:
-    """Where steps kept their memory by themselves once something was recorded, the plain ones stand for those
-    that do not.
+    """Where steps kept their memory by themselves once something was recorded, or most of it, the plain ones
+    stand for those that do not.
     """
     trial: dict[str, Any] | None = measured.recording.facts.get("kept_memory")
-    if trial is None or trial["as_is_ms"] or not trial["changed_ms"]:
+    if trial is None or not trial["changed_ms"] or "kept_system_ms" not in trial:
         return trial
     usual = _usual_step(measured)
-    if usual is None or usual.page_faults < FAULTS_AT_LEAST or _new_bytes(measured) > _NEW * usual.bytes:
+    if (
+        usual is None
+        or usual.page_faults < max(FAULTS_AT_LEAST, _FAR_MORE * trial["page_faults"])
+        or _new_bytes(measured) > _NEW * usual.bytes
+    ):
         return trial
     return trial | {
         "page_faults": int(usual.page_faults),
