@@ -155,6 +155,9 @@ def _layout_copies_least_share(measured: Measured) -> Value | Missing:
     return NO_STEPS if view is None else view.least_share(measured.attributed(SELECTORS["layout_copies"]))
 
 
+REPEAT_OP, INTERLEAVED_OP = r"^aten::repeat$", r"^aten::repeat_interleave$"
+
+
 def _could_expand(text: str) -> bool:
     """Whether the copy inside a `repeat` only repeats dimensions of size one.
 
@@ -166,17 +169,28 @@ def _could_expand(text: str) -> bool:
     )
 
 
+def _repeats_one(given: Shape, copied: Shape) -> bool:
+    """Whether the copy inside a `repeat_interleave` has its repetitions behind a dimension of size one."""
+    return any(
+        size == 1 and copied[: dim + 1] == given[: dim + 1] and copied[dim + 2 :] == given[dim + 1 :]
+        for dim, size in enumerate(given)
+    )
+
+
 @selector(
     "repeats",
-    "`repeat` along dimensions of size one only, which `expand` would not copy",
+    "`repeat` and `repeat_interleave` along dimensions of size one only, which `expand` would not copy",
     needs="shapes",
     attributed=dispatched_work,
 )
 def _repeats(view: Selection) -> Rows:
-    repeated = outermost(view, view.name_matches(r"^aten::repeat$"))
-    copies = view.named(view.name_matches(r"^aten::copy_$"))
-    expand = test_at(view.host["shapes"].array, copies, _could_expand)
-    return np.intersect1d(repeated, view.outermost_ops(copies[expand]))
+    copies, shapes = view.named(view.name_matches(r"^aten::copy_$")), view.host["shapes"].array
+    calls = view.outermost_ops(copies)
+    repeats, interleaves = (view.name_matches(pattern)[calls] for pattern in (REPEAT_OP, INTERLEAVED_OP))
+    expand = repeats & test_at(shapes, copies, _could_expand)
+    for at in np.flatnonzero(interleaves).tolist():
+        expand[at] = _repeats_one(first_shape(shapes[calls[at]]), first_shape(shapes[copies[at]]))
+    return np.unique(calls[expand])
 
 
 # ---- growing by cat
