@@ -32,6 +32,7 @@ from ..writing import GIVEN_UP, STOPPED_BY_FULL_DISK, is_full
 from . import schedule
 from .awaited import Awaited
 from .parts import Parts
+from .python_calls import PythonCalls
 from .results import Results
 from .room import Room
 from .rounds import Rounds
@@ -73,6 +74,7 @@ class Phases:
         self._clock, self._activities, self._trials = clock, activities, trials
         self._stacks = stacks and stacks_are_safe()
         self._rounds = Rounds(budgets, stacks=self._stacks)
+        self._detail_steps = budgets["detail"].steps
         self._parts, self._sample = parts, parts.processor.sample
         self._times = TickTimes(folder, self._sample)
         self._period = 1
@@ -82,7 +84,7 @@ class Phases:
         self._name = "warmup"
         self._first_tick = 0
         self._recorded: RecordedPhase | None = None  # that is being recorded
-        self._room = Room()
+        self._room, self._python_calls = Room(), PythonCalls()
         self._calibrated = self._after_session = self._plain_first = self._gave_up = False
         self._looks_early = False
         self._awaited = Awaited(facts.rare_work, coordinator.announce, wait_s)
@@ -177,11 +179,20 @@ class Phases:
                 self._times.last_is_now()
             else:
                 self._begin_early("timeline", number)
-        elif self._recorded is not None:
-            if number >= (self._recorded.until or 0):
-                self._end_early(number, now_ns)
-        else:
+            return
+        self._python_calls.end()
+        if self._recorded is None:
             self._settle(number, now_ns)
+        elif number >= (self._recorded.until or 0):
+            self._end_early(number, now_ns)
+        if self._name == "warmup":
+            self._count_calls()
+
+    def _count_calls(self) -> None:
+        """Those of Python in the step that begins, where a detail may have too many."""
+        stacks = self._recorded is not None and self._recorded.recording.stacks
+        if not (stacks or self._several or self._foreign.active):
+            self._python_calls.count(self._times.pace_ns(self._period), self._detail_steps)
 
     def _calibrate(self) -> None:
         self._calibrated = True
@@ -202,8 +213,21 @@ class Phases:
         )
         enough = 0 if len(rounds) == 1 else schedule.warm_up_steps(rounds[0])
         if self._coordinator.ends(self._clock, "warmup", self._period, lambda: self._settled(enough)):
-            self._rounds.enter(rounds)
+            self._rounds.enter(self._with_room(rounds))
             self._begin(self._rounds.take(), number)
+
+    def _with_room(self, rounds: list[schedule.Round]) -> list[schedule.Round]:
+        """Without a detail that would take too much; ranks that wait for each other do all the same."""
+        if self._several:
+            return rounds
+        step_ns, wanted = self._times.pace_ns(self._period), self._detail_steps
+        brief, last = (
+            self._python_calls.steps_that_fit(step_ns, self._period, wanted, last=is_last)
+            for is_last in (False, True)
+        )
+        if self._stacks and not last:
+            self._results.note(f"The detail {GIVEN_UP}")
+        return schedule.with_detail(rounds[:-1], brief) + schedule.with_detail(rounds[-1:], last)
 
     def _steps_left(self) -> int | None:
         """That the DataLoader has, at least; None where nobody knows."""
@@ -253,6 +277,7 @@ class Phases:
             recorded.name == "timeline"
             and self._stacks
             and step_ns <= schedule.LONGEST_EARLY_NS
+            and self._python_calls.steps_that_fit(int(step_ns), 1, 1)
             and not compiler_in_use()
         ):
             self._begin_early("detail", number)
@@ -452,6 +477,7 @@ class Phases:
 
     def close(self) -> None:
         """Keep what the current phase holds and write everything."""
+        self._python_calls.end()
         self._close_recording()
         self._keep_phase()
         self.over = self.over or self.trying
@@ -498,6 +524,7 @@ class Phases:
     def discard(self) -> None:
         """Forget everything: a better clock has been found."""
         self._times.wake()
+        self._python_calls.end()
         self._trials.end()
         self._facts.thaw()
         self._times.discard_devices()
@@ -508,7 +535,8 @@ class Phases:
             self._recorded = None
 
     def forked(self) -> None:
-        """In a forked child nothing is tried."""
+        """In a forked child nothing is tried or counted."""
+        self._python_calls.end()
         self._trials.end()
 
     def _keep_phase(self, *, is_whole: bool = False) -> None:

@@ -13,7 +13,7 @@ from ..facts.machine import available_memory_bytes
 from ..memory.memory import resident_bytes
 
 _AT_THE_END = 4  # times what was taken while it went on
-_PART = 0.5  # of what is available when it begins
+PART = 0.5  # of what is available when it begins
 _EVERY = 64  # calls
 _GROUPS = "/sys/fs/cgroup"  # of a container, version 2
 _NO_LIMIT = 1 << 62
@@ -29,7 +29,7 @@ class Room:
         self._most, self._calls = _NO_LIMIT, 0
         with contextlib.suppress(OSError):  # nobody tells: then there is no limit
             self._before = resident_bytes()
-            self._most = int(available_bytes() * _PART / _AT_THE_END)
+            self._most = int(available_bytes() * PART / _AT_THE_END)
 
     def is_short(self) -> bool:
         """Whether its end would take more than there may be; looked at now and then."""

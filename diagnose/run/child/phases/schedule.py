@@ -159,6 +159,18 @@ def rounds(full: Round, steps_left: int | None, step_ns: int, *, unrecorded: boo
     return [*shorter, full]
 
 
+def with_detail(rounds: list[Round], steps: int) -> list[Round]:
+    """The same with a detail of so many steps at most; without, if none."""
+    return [
+        {
+            name: replace(budget, steps=min(steps, budget.steps)) if name == "detail" else budget
+            for name, budget in phases.items()
+            if steps or name != "detail"
+        }
+        for phases in rounds
+    ]
+
+
 def warm_up_steps(first: Round) -> int:
     """How many come before a round that is not the last one, settled or
     not: there may be no time for more.
