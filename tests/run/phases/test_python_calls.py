@@ -17,7 +17,7 @@ from ..running import Recorded
 
 def steps_that_fit(monkeypatch: pytest.MonkeyPatch, available: float, step_s: float) -> int:
     monkeypatch.setattr(python_calls, "available_bytes", lambda: int(available))
-    return PythonCalls().steps_that_fit(int(step_s * SECOND), 1, 2)
+    return PythonCalls(2).steps_that_fit(int(step_s * SECOND), 1, 2)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_what_was_not_counted_is_as_much_as_time_allows(
 
 def test_the_last_detail_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(python_calls, "available_bytes", lambda: 100_000_000_000)
-    steps = PythonCalls().steps_that_fit
+    steps = PythonCalls(2).steps_that_fit
     assert steps(SECOND // 10, 1, 2, last=True) == 2  # half a million calls each
     assert steps(SECOND * 7 // 10, 1, 2, last=True) == 1  # 3.5 million
     assert steps(SECOND * 9 // 10, 1, 2, last=True) == 0
@@ -50,10 +50,10 @@ def test_the_last_detail_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_calls_are_counted_where_there_may_be_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(python_calls, "available_bytes", lambda: 1_000_000_000)
-    calls = PythonCalls()
-    calls.count(SECOND // 100, 2)
+    calls = PythonCalls(2)
+    calls.count(SECOND // 100)
     assert sys.getprofile() is None  # 100,000 calls at most: nothing is counted
-    calls.count(SECOND, 2)
+    calls.count(SECOND)
     for _ in range(200_000):
         abs(1)
     calls.end()
@@ -61,17 +61,17 @@ def test_calls_are_counted_where_there_may_be_too_many(monkeypatch: pytest.Monke
     assert sys.getprofile() is None
     assert calls.steps_that_fit(SECOND, 1, 2) == 1  # of 200,000 and a few
     assert calls.steps_that_fit(SECOND, 2, 2) == 0
-    calls.count(SECOND, 2)
+    calls.count(SECOND)
     assert sys.getprofile() is None  # once is enough
 
 
 def test_another_profiler_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(python_calls, "available_bytes", lambda: 1_000_000_000)
-    calls, before = PythonCalls(), sys.getprofile()
+    calls, before = PythonCalls(2), sys.getprofile()
     sys.setprofile(lambda *given: None)
     try:
         theirs = sys.getprofile()
-        calls.count(SECOND, 2)
+        calls.count(SECOND)
         calls.end()
         assert sys.getprofile() is theirs
     finally:

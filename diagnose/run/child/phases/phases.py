@@ -74,7 +74,6 @@ class Phases:
         self._clock, self._activities, self._trials = clock, activities, trials
         self._stacks = stacks and stacks_are_safe()
         self._rounds = Rounds(budgets, stacks=self._stacks)
-        self._detail_steps = budgets["detail"].steps
         self._parts, self._sample = parts, parts.processor.sample
         self._times = TickTimes(folder, self._sample)
         self._period = 1
@@ -84,7 +83,7 @@ class Phases:
         self._name = "warmup"
         self._first_tick = 0
         self._recorded: RecordedPhase | None = None  # that is being recorded
-        self._room, self._python_calls = Room(), PythonCalls()
+        self._room, self._python_calls = Room(), PythonCalls(budgets["detail"].steps)
         self._calibrated = self._after_session = self._plain_first = self._gave_up = False
         self._looks_early = False
         self._awaited = Awaited(facts.rare_work, coordinator.announce, wait_s)
@@ -192,7 +191,7 @@ class Phases:
         """Those of Python in the step that begins, where a detail may have too many."""
         stacks = self._recorded is not None and self._recorded.recording.stacks
         if not (stacks or self._several or self._foreign.active):
-            self._python_calls.count(self._times.pace_ns(self._period), self._detail_steps)
+            self._python_calls.count(self._times.pace_ns(self._period))
 
     def _calibrate(self) -> None:
         self._calibrated = True
@@ -220,14 +219,10 @@ class Phases:
         """Without a detail that would take too much; ranks that wait for each other do all the same."""
         if self._several:
             return rounds
-        step_ns, wanted = self._times.pace_ns(self._period), self._detail_steps
-        brief, last = (
-            self._python_calls.steps_that_fit(step_ns, self._period, wanted, last=is_last)
-            for is_last in (False, True)
-        )
-        if self._stacks and not last:
+        limited = self._python_calls.limited(rounds, self._times.pace_ns(self._period), self._period)
+        if self._stacks and "detail" not in limited[-1]:
             self._results.note(f"The detail {GIVEN_UP}")
-        return schedule.with_detail(rounds[:-1], brief) + schedule.with_detail(rounds[-1:], last)
+        return limited
 
     def _steps_left(self) -> int | None:
         """That the DataLoader has, at least; None where nobody knows."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..guard import guarded
 from .room import PART, available_bytes
-from .schedule import SECOND
+from .schedule import SECOND, Round, with_detail
 
 _CALL_BYTES = 1_560
 _CALLS_AT_MOST = 1_000_000  # of a recording
@@ -19,16 +19,21 @@ _CALLS_PER_S = 5_000_000  # of functions that do something; empty ones are calle
 
 
 class PythonCalls:
-    """`count` a tick of the warm-up, which `end` ends; then, or without it, ask for `steps_that_fit`."""
+    """`count` a tick of the warm-up, which `end` ends; then, or without it, ask for `steps_that_fit`, or have
+    all rounds `limited`.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, detail_steps: int) -> None:
+        """``detail_steps``: of the full round."""
+        self._detail_steps = detail_steps
         self._profile: Any = None
         self._of_tick: int | None = None
 
     @guarded("counting calls")
-    def count(self, step_ns: int, steps: int) -> None:
-        """Of the tick that begins, unless so many steps fit anyway, or another profiler is at work."""
-        if self._of_tick is None and self.steps_that_fit(step_ns, 1, steps) < steps and not sys.getprofile():
+    def count(self, step_ns: int) -> None:
+        """Of the tick that begins, unless a whole detail fits anyway, or another profiler is at work."""
+        fits = self.steps_that_fit(step_ns, 1, self._detail_steps) == self._detail_steps
+        if self._of_tick is None and not fits and not sys.getprofile():
             from cProfile import Profile  # hardly ever
 
             self._profile = Profile()
@@ -41,6 +46,13 @@ class PythonCalls:
         if profile is not None:
             profile.disable()
             self._of_tick = sum(entry.callcount for entry in profile.getstats())
+
+    def limited(self, rounds: list[Round], step_ns: int, ticks: int) -> list[Round]:
+        """The same rounds, with details that are not too much: shorter ones or none."""
+        brief, last = (
+            self.steps_that_fit(step_ns, ticks, self._detail_steps, last=is_last) for is_last in (False, True)
+        )
+        return with_detail(rounds[:-1], brief) + with_detail(rounds[-1:], last)
 
     def steps_that_fit(self, step_ns: int, ticks: int, steps: int, *, last: bool = False) -> int:
         """Of ``steps`` with so many ticks each, none where one is too much. What was not counted is taken to
