@@ -66,7 +66,9 @@ REMARK = (
     "it by itself (19 % by its oracle) is not there to be found. Counted later: Adam takes 3.6 ms of ad01's "
     "step, and fused 1.2; its oracle says 13 less. af01 was met after decisions 226 and 227, by a product "
     "that had not been tuned to it; it was told each of its five optimizers as a step (mended since, 228), "
-    "ad01 a validation's batches (227)."
+    "ad01 a validation's batches (227).\n\n"
+    "0.1.0+cc990387: af02 alone. Its author's first rounds ran beside other programs, and say so. What its "
+    "page faults cost was told in a second run before any rule had changed, but not in this one (231)."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them
