@@ -67,14 +67,15 @@ REMARK = (
     "step, and fused 1.2; its oracle says 13 less. af01 was met after decisions 226 and 227, by a product "
     "that had not been tuned to it; it was told each of its five optimizers as a step (mended since, 228), "
     "ad01 a validation's batches (227).\n\n"
-    "0.1.0+cc990387: af02 alone. Its author's first rounds ran beside other programs, and say so. While it "
-    "was met, `ragged-batches` was being changed in the same tree; it says nothing of af02. What its page "
-    "faults cost was told in a later run, after that change and before that of `memory-from-system` (231).\n\n"
-    "0.1.0+4f330579: af03 and ag01. They were first started without their data, and failed; these two answers "
-    "were discarded, and the same version met them again. Runs of our own, outside of the timing lock, had "
-    "slowed their authors' turns; disturbed ones were repeated or dropped, but for a round behind three decoys "
-    "of af03. The one fault of af03 was called sure by its author's hand: it is smaller than its null's "
-    "spread, and uncertain by the letter."
+    "0.1.0+cc990387: af02 alone. Its author's first rounds ran beside other programs, and say so. While "
+    "it was met, `ragged-batches` was being changed in the same tree; it says nothing of af02. What its "
+    "page faults cost was told in a later run, after that change and before that of `memory-from- "
+    "system` (231).\n\n"
+    "0.1.0+4f330579: af03 and ag01. They were first started without their data, and failed; these two "
+    "answers were discarded, and the same version met them again. Runs of our own, outside of the "
+    "timing lock, had slowed their authors' turns; disturbed ones were repeated or dropped, but for a "
+    "round behind three decoys of af03. The one fault of af03 was called sure by its author's hand: it "
+    "is smaller than its null's spread, and uncertain by the letter."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them
