@@ -90,3 +90,9 @@ def test_a_detail_of_too_many_calls_is_left_out(run_script: Callable[..., Record
 def test_long_steps_with_few_calls_have_one(run_script: Callable[..., Recorded]) -> None:
     run = run_script("many_calls", "10", "60")
     assert run.steps_in("detail") == 1 and run.steps["notes"] == []
+
+
+def test_counting_ends_with_a_recording_that_is_given_up(run_script: Callable[..., Recorded]) -> None:
+    run = run_script("given_up_counting", steps=None, keep_going=True)
+    assert f"The timeline {GIVEN_UP}" in run.steps["notes"]
+    assert "counting: True" in run.stdout and "profiler at the end: None" in run.stdout

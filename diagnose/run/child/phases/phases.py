@@ -272,7 +272,7 @@ class Phases:
             recorded.name == "timeline"
             and self._stacks
             and step_ns <= schedule.LONGEST_EARLY_NS
-            and self._python_calls.steps_that_fit(int(step_ns), 1, 1)
+            and (self._several or self._python_calls.steps_that_fit(int(step_ns), self._period, 1))
             and not compiler_in_use()
         ):
             self._begin_early("detail", number)

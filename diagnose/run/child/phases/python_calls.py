@@ -32,8 +32,9 @@ class PythonCalls:
     @guarded("counting calls")
     def count(self, step_ns: int) -> None:
         """Of the tick that begins, unless a whole detail fits anyway, or another profiler is at work."""
-        fits = self.steps_that_fit(step_ns, 1, self._detail_steps) == self._detail_steps
-        if self._of_tick is None and not fits and not sys.getprofile():
+        if self._of_tick is not None or sys.getprofile():
+            return
+        if self.steps_that_fit(step_ns, 1, self._detail_steps) < self._detail_steps:
             from cProfile import Profile  # hardly ever
 
             self._profile = Profile()
