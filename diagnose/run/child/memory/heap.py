@@ -9,7 +9,7 @@ steps, made 38 ms of them 28.)
 
 The heap ends above the last block in use. A recording needs tens of MB above what the script holds, and of
 its small blocks malloc keeps some of each size for the thread that freed them: one of them at the end holds
-all below it open, and the same script, 6,000 page faults a step by itself, has none.
+all below it open, and steps that had 6,000 page faults each have none.
 """
 
 from __future__ import annotations
