@@ -580,10 +580,10 @@ def test_workers_that_outlive_the_block_write_no_more(run: Callable[..., Program
         with diagnose.record("out", steps=2, stacks=False) as recorder:
             for batch in workers:
                 train(batch)
-        size = os.path.getsize("out/rank0/fetches.bin")
+        size = os.path.getsize("out/rank0/loading.bin")
         for batch in workers:
             pass
-        json.dump([size > 0, os.path.getsize("out/rank0/fetches.bin") - size], sys.stdout)
+        json.dump([size > 0, os.path.getsize("out/rank0/loading.bin") - size], sys.stdout)
         """
     )
     assert program.told == [True, 0]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from diagnose.judge.float64_calls import called, calls_to_float64, of_much
 from diagnose.measure.areas.input import feeding_loader
+from diagnose.measure.areas.restarts import restarting_loaders
 from diagnose.measure.measured import Measured
 from diagnose.measure.missing import Missing
 from diagnose.measure.sources import Sources
@@ -17,6 +18,9 @@ from diagnose.measure.sources import Sources
 FLOAT64 = "float64"  # not a function's name: every call that makes 64-bit floats
 FLOAT64_OF_MUCH = "float64 of much"  # nor this: those that make them of a whole model, or of all that follows
 MODEL = "Model"  # nor this: wherever a model is made that the finding blames for its layout
+RESTARTED = (
+    "DataLoader with workers"  # nor this: the loader that feeds the steps, and all that start workers anew
+)
 MOST = 5  # more calls of one name than that point nowhere
 LARGEST_BYTES = 1_000_000  # a source file beyond that was not written by a person
 
@@ -62,9 +66,10 @@ def _classes(measured: Measured, calling: Sequence[CallSite]) -> set[str]:
 
 
 def _made_at(name: str, measured: Measured) -> list[CallSite]:
-    loader = feeding_loader(measured)
+    loaders = [] if isinstance(feeding_loader(measured), Missing) else restarting_loaders(measured)
     made = {
-        "DataLoader": [] if isinstance(loader, Missing) else [loader],
+        "DataLoader": loaders[:1],
+        RESTARTED: loaders,
         "Optimizer": measured.recording.facts.get("optimizers") or [],
     }.get(name, [])
     return [

@@ -123,10 +123,11 @@ def measured_case(case: dict[str, Any]) -> Measured:
     clock = {"phases": phases, **case.get("clock", {})} if phases or "clock" in case else {}
     took_ms = case.get("fetch_ms", [])
     worked_ms = case.get("fetch_cpu_ms", took_ms)
+    delays_ms = case.get("fetch_delay_ms", [-1] * len(took_ms))  # unknown
     fetches = np.array(
         [
-            (at, int(ms * 1e6), int(cpu_ms * 1e6), 1, 0)
-            for at, (ms, cpu_ms) in enumerate(zip(took_ms, worked_ms, strict=True))
+            (at, *(int(ms * 1e6) for ms in times_ms), 1, 0)
+            for at, times_ms in enumerate(zip(took_ms, worked_ms, delays_ms, strict=True))
         ],
         FETCH_RECORD,
     )

@@ -50,8 +50,10 @@ def fetches_in_own_time(fetches: pd.DataFrame, table: pd.DataFrame) -> pd.DataFr
         fetches["dur_ns"].to_numpy().astype(np.int64),
     )
     own_ns = own_time.own(begin_ns + dur_ns) - own_time.own(begin_ns)
+    in_worker = fetches["in_worker"].to_numpy() > 0
     return fetches.assign(
-        dur_ns=np.where(fetches["in_worker"].to_numpy() > 0, dur_ns, own_ns).astype(np.uint64)
+        dur_ns=np.where(in_worker, dur_ns, own_ns).astype(np.uint64),
+        delay_ns=fetches["delay_ns"].where(in_worker, 0.0),
     )
 
 

@@ -32,9 +32,20 @@ from diagnose.trace.source import Source, is_url, shown
 # ``in_worker``: 0 of the training process, else flags: 1, whether random numbers were asked for, and drawn
 FETCH_ASKED, FETCH_DRAWS = 2, 4
 FETCH_RECORD = np.dtype(
-    [("start_ns", "<u8"), ("dur_ns", "<u8"), ("cpu_ns", "<u8"), ("pid", "<u4"), ("in_worker", "<u4")]
+    [
+        ("start_ns", "<u8"),
+        ("dur_ns", "<u8"),
+        ("cpu_ns", "<u8"),
+        ("delay_ns", "<i8"),
+        ("pid", "<u4"),
+        ("in_worker", "<u4"),
+    ]
 )
-_WITHOUT_CPU = np.dtype([field for field in FETCH_RECORD.descr if field[0] != "cpu_ns"])
+# files before loading.bin, and what stands for what they did not tell
+_OLDER_FETCHES: dict[str, dict[str, float]] = {
+    "fetches.bin": {"delay_ns": -1},
+    "fetch.bin": {"cpu_ns": np.nan, "delay_ns": -1},
+}
 
 
 @dataclass(frozen=True)
@@ -220,12 +231,14 @@ def grouped_steps(trace: Trace, ticks_per_step: int) -> Trace:
 
 
 def _fetches(rank: Path) -> pd.DataFrame:
-    """A row a batch; ``cpu_ns``, the processor time of the thread that fetched it, is nan
-    where it was not recorded (before 0.2).
+    """A row a batch, with what the thread that fetched it was given: ``cpu_ns``, its processor time (nan
+    where it was not recorded), and ``delay_ns``, how long it was ready to run and had no core (-1).
     """
-    if (rank / "fetch.bin").exists():
-        return _records(rank / "fetch.bin", _WITHOUT_CPU).assign(cpu_ns=np.nan)
-    return _records(rank / "fetches.bin", FETCH_RECORD)
+    if not (older := [name for name in _OLDER_FETCHES if (rank / name).exists()]):
+        return _records(rank / "loading.bin", FETCH_RECORD)
+    unknown = _OLDER_FETCHES[older[0]]
+    fields = [field for field in FETCH_RECORD.descr if field[0] not in unknown]
+    return _records(rank / older[0], np.dtype(fields)).assign(**unknown)
 
 
 def _records(path: Path, record: np.dtype) -> pd.DataFrame:

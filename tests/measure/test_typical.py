@@ -317,10 +317,13 @@ def test_calls_move_with_their_trace() -> None:
 def test_a_batch_takes_what_it_takes_without_delays_and_that_of_a_worker_what_it_took() -> None:
     # 10 ms, of which 6 without a core; the fetch is 5 of them.
     fetches = pd.DataFrame(
-        np.array([(2 * MS, 5 * MS, 2 * MS, 1, 0), (2 * MS, 5 * MS, 2 * MS, 2, 1)], FETCH_RECORD)
+        np.array(
+            [(2 * MS, 5 * MS, 2 * MS, 3 * MS, 1, 0), (2 * MS, 5 * MS, 2 * MS, 3 * MS, 2, 1)], FETCH_RECORD
+        )
     )
     found = fetches_in_own_time(fetches, table((T, 0, 0, 0, -1), (T, 10, 4, 6, -1)))
     assert found["dur_ns"].tolist() == [2 * MS, 5 * MS]
+    assert found["delay_ns"].tolist() == [0, 3 * MS]  # none is left in what takes its own time
     assert fetches_in_own_time(fetches, table()).equals(fetches)
 
 

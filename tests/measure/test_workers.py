@@ -132,6 +132,14 @@ def test_workers_also_take_what_they_work_on_cores_that_the_step_computes_on() -
     assert measured_case({**STEP, **brief, **free}).metric("worker_loss_share") == pytest.approx(0.3)
 
 
+def test_waiting_for_a_core_is_no_loading() -> None:
+    # 40 ms, of which the fetch worked 10, waited 20 for a core, and 10 for a file
+    one = {**STEP, "fetch_cpu_ms": [10] * 3, "facts": step(1.0).recording.facts}
+    assert measured_case(one | {"fetch_delay_ms": [20] * 3}).metric("loading_on_the_spot_ms") == 20
+    assert measured_case(one | {"fetch_delay_ms": [0] * 3}).metric("loading_on_the_spot_ms") == 40
+    assert measured_case(one).metric("loading_on_the_spot_ms") == 40  # it is not known what it waited for
+
+
 def test_workers_of_an_older_recording_work_no_more_than_the_machine_did_for_them() -> None:
     # One worker fetches all the time. Of two cores 0.6 worked, 0.4 of it for the script's own process.
     facts = step(0.4, others=0.2, num_workers=1).recording.facts

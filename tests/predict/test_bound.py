@@ -83,7 +83,7 @@ def test_loading_in_the_main_process_is_scaled_by_its_own_distortion() -> None:
     ]
     measured = measured_case({**case(8), "plain_ms": [], "clock": {"phases": phases}, "fetch_ms": []})
     fetches = np.array(
-        [(0, 1_000_000, 1_000_000, 1, 0), (21_000_000, 4_000_000, 4_000_000, 1, 0)], FETCH_RECORD
+        [(0, 1_000_000, 1_000_000, 0, 1, 0), (21_000_000, 4_000_000, 4_000_000, 0, 1, 0)], FETCH_RECORD
     )
     measured = Measured(replace(measured.recording, fetches=pd.DataFrame(fetches)))
     assert measured.metric("input_wait_ms") == pytest.approx(1.5)

@@ -145,6 +145,7 @@ def test_a_loader_with_batches_of_a_class_of_its_own(habits: Recorded) -> None:
         "batch_bytes": 128,  # 8 samples of 4 floats
         "draws_random": False,
         "iterator_end_ms": [],
+        "system_ms_after_start": [],
         "sample_made": None,  # by torch's TensorDataset
         "collated": {"file": str(SCRIPTS / "habits.py"), "line": 18, "function": "together"},
     }

@@ -78,7 +78,7 @@ def test_each_ranks_workers_write_into_its_folder(run_script: Run) -> None:
     pids = []
     for rank in range(2):
         records = list(
-            struct.iter_unpack("<QQQII", (run.folder / f"rank{rank}" / "fetches.bin").read_bytes())
+            struct.iter_unpack("<QQQqII", (run.folder / f"rank{rank}" / "loading.bin").read_bytes())
         )
         assert len(records) == 60
         assert {worker for *_, worker in records} == {1}

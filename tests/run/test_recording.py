@@ -121,7 +121,7 @@ def test_batches_that_the_training_process_fetches_are_written_together(
 
     def recorded(batches: int) -> int:
         list(DataLoader(torch.ones(batches, 1)))
-        return len((tmp_path / "rank0" / "fetches.bin").read_bytes()) // 32
+        return len((tmp_path / "rank0" / "loading.bin").read_bytes()) // 40
 
     log.install()
     try:

@@ -124,13 +124,15 @@ def test_loader_workers_are_timed_but_never_recorded(
     run = run_script("workers", how, epochs, **settings)
     assert run.outcome.ended == ("finished" if settings else "stopped")
     assert run.stderr == ""
-    records = list(struct.iter_unpack("<QQQII", (run.folder / "rank0" / "fetches.bin").read_bytes()))
+    records = list(struct.iter_unpack("<QQQqII", (run.folder / "rank0" / "loading.bin").read_bytes()))
     # the first one of each worker also tells that it drew no random numbers
     assert Counter(flags for *_, flags in records)[1 | 2] == len({pid for *_, pid, _ in records})
     assert {flags for *_, flags in records} == {1, 1 | 2}
     assert len({pid for *_, pid, _ in records}) >= 2
     assert run.steps["pid"] not in {pid for *_, pid, _ in records}
     assert all(duration >= 12_000_000 for _, duration, *_ in records)  # four items of three milliseconds
+    # each worker is asked about itself: how long it had no core
+    assert all(-1 <= delay <= duration - 12_000_000 for _, duration, _, delay, *_ in records)
     (loader,) = run.facts["loaders"]
     assert (loader["num_workers"], loader["dataset"], loader["dataset_length"], loader["function"]) == (
         2,

@@ -232,7 +232,7 @@ def with_fetches(*fetches: tuple[int, int, int, int]) -> Recording:
         ]
     }
     rows = np.array(
-        [(start * 1000, dur * 1000, dur * 1000, pid, in_worker) for start, dur, pid, in_worker in fetches],
+        [(start * 1000, dur * 1000, dur * 1000, 0, pid, in_worker) for start, dur, pid, in_worker in fetches],
         FETCH_RECORD,
     )
     return Recording(Path("run"), timeline=trace, clock=clock, fetches=pd.DataFrame(rows))

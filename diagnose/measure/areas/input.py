@@ -213,6 +213,20 @@ def plain_fetch_rows(measured: Measured) -> pd.DataFrame:
     return plain[~starting[plain.index]]
 
 
+def undelayed_ms(fetches: pd.DataFrame) -> np.ndarray:
+    """How long each takes that has a core to itself, ms: what it works, or waits for files or a server.
+
+    Where delays were not recorded, a wait for longer than another process's turn was one for files.
+    """
+    took_ms, delay_ms = fetches["dur_ns"].to_numpy() / 1e6, fetches["delay_ns"].to_numpy() / 1e6
+    return np.maximum(worked_ms(fetches), took_ms - np.where(delay_ms < 0, TURN_MS, delay_ms))
+
+
+def worked_ms(fetches: pd.DataFrame) -> np.ndarray:
+    """The processor time of each, ms; all of its time where that was not recorded."""
+    return fetches["cpu_ns"].fillna(fetches["dur_ns"]).to_numpy() / 1e6
+
+
 @metric("workers_per_core", "ratio", "Workers per available CPU core")
 def _workers_per_core(measured: Measured) -> Value | Missing:
     return measured.needed("loader_worker_count") / measured.needed("cpu_core_count")

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from diagnose.measure.areas.input import (
     NO_FETCH,
-    TURN_MS,
     feeding_loader,
     input_waits,
     loop_line,
     plain_fetch_rows,
     plain_fetches,
+    undelayed_ms,
 )
-from diagnose.measure.epochs import epoch_begins, starts_each_epoch, steps_since
+from diagnose.measure.epochs import epoch_begins, steps_since
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_PLAIN_STEPS, NO_STEPS, Missing, Unknown, known
-from diagnose.measure.periods import SLOW_STEP
 
 NO_SECOND_EPOCH = Missing("no second epoch started while the script was recorded")
 SLOW_FETCH = 3.0  # times the median fetch: far beyond how ordinary batches differ
@@ -47,15 +44,8 @@ def _slow_fetch_ms(measured: Measured) -> Value | Missing:
     fetches = plain_fetch_rows(measured)
     if not len(fetches):
         return NO_FETCH
-    took_ms, worked_ms = (
-        fetches["dur_ns"].to_numpy() / 1e6,
-        fetches["cpu_ns"].fillna(fetches["dur_ns"]).to_numpy() / 1e6,
-    )
-    slow = is_slow_fetch(took_ms)
-    if not slow.any():
-        return 0.0
-    # it worked, or it waited for longer than another process's turn
-    return float(np.median(np.maximum(worked_ms, took_ms - TURN_MS)[slow]))
+    slow = is_slow_fetch(fetches["dur_ns"].to_numpy())
+    return float(np.median(undelayed_ms(fetches)[slow])) if slow.any() else 0.0
 
 
 def is_slow_fetch(took: np.ndarray) -> np.ndarray:
@@ -112,35 +102,6 @@ def _median_wait_ms(measured: Measured) -> Value | Missing:
     return measured.plain_ms(float(np.median(waits)) / 1e6, of_input_wait=True) if len(waits) else NO_FETCH
 
 
-@fact_selector(
-    "epoch_starts",
-    "starting and ending the workers of each epoch, beyond one ordinary fetch, spread over its steps",
-)
-def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
-    loader = feeding_loader(measured)
-    if isinstance(loader, Missing):
-        return loader
-    if not loader["num_workers"]:
-        return []
-    epoch_steps, starts_ms = measured.needed("epoch_step_count"), loader.get("iterator_start_ms") or []
-    if len(starts_ms) < 2:  # the first start includes what is loaded only once, and may be the only one
-        return NO_SECOND_EPOCH
-    fetch_ms = measured.number("fetch_ms")
-    beyond_ms = max(0.0, float(np.median(starts_ms[1:])) - (fetch_ms if fetch_ms > 0 else 0.0))
-    starts_per_step = starts_each_epoch(measured.recording, loader) / epoch_steps
-    cost_ms = max(
-        starts_per_step * (beyond_ms + end_of_workers_ms(loader)),
-        _recurring_excess_ms(measured.recording.step_ns("plain") / 1e6, round(epoch_steps)),
-    )
-    return [FactPlace(*loop_line(measured), starts_per_step, cost_ms)]
-
-
-def end_of_workers_ms(loader: dict[str, Any]) -> float:
-    """What ending its workers takes at each end of an epoch; 0 if that was not recorded."""
-    ends_ms = loader.get("iterator_end_ms")
-    return float(np.median(ends_ms)) if ends_ms else 0.0
-
-
 @metric("epoch_step_count", "steps", "Steps per epoch, where a second epoch started during the recording")
 def _epoch_step_count(measured: Measured) -> Value | Missing:
     loader = known(feeding_loader(measured))
@@ -177,16 +138,3 @@ def at_epoch_ends(measured: Measured) -> np.ndarray:
         return steps_into_epoch(measured) < 2
     except Unknown:
         return np.zeros(len(measured.recording.step_ns("plain")), bool)
-
-
-def _recurring_excess_ms(steps_ms: np.ndarray, period: int) -> float:
-    """What the steps that are slow in every period take beyond the median step, ms per
-    step; 0 if no two periods were recorded.
-
-    It holds what the time to the first batch does not: the end of the old workers.
-    """
-    if period < 2 or len(steps_ms) < 2 * period:
-        return 0.0
-    usual = float(np.median(steps_ms))
-    typical = np.array([np.median(steps_ms[offset::period]) for offset in range(period)])
-    return float((typical[typical >= SLOW_STEP * usual] - usual).sum()) / period

@@ -1,43 +1,114 @@
-"""Workers of loaders beside the one that feeds the steps: validation's, started anew each time."""
+"""Workers that end with a pass through their loader and are started anew for the next one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from diagnose.measure.areas.input import feeding_loader
-from diagnose.measure.areas.input_rhythm import end_of_workers_ms
+from diagnose.measure.areas.input import feeding_loader, loop_line
+from diagnose.measure.areas.input_rhythm import NO_SECOND_EPOCH
 from diagnose.measure.epochs import epoch_begins, starts_each_epoch
 from diagnose.measure.measured import FactPlace, Measured, fact_selector
 from diagnose.measure.missing import Missing, known
 
-
-def _restarted(measured: Measured) -> Iterator[tuple[dict[str, Any], float]]:
-    """Other loaders that start workers again and again, and in how many steps once."""
-    feeding = known(feeding_loader(measured))
-    for loader in measured.recording.facts["loaders"]:
-        if loader is feeding or not loader["num_workers"] or loader.get("persistent_workers"):
-            continue
-        begins = epoch_begins(measured.recording, loader)
-        if len(begins) > 1:
-            yield loader, float(np.median(np.diff(begins))) / starts_each_epoch(measured.recording, loader)
+SLOWED = 4  # batches after a start: training has then written to most of the memory that it writes to
 
 
 @fact_selector(
-    "other_loader_starts", "starting and ending workers of loaders beside the one that feeds the steps"
+    "epoch_starts",
+    "starting and ending the workers of each epoch, beyond one ordinary fetch, and copying the memory that"
+    " they share, spread over its steps; validation's too",
+)
+def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
+    """Without the first start, which includes what is loaded only once."""
+    loader = feeding_loader(measured)
+    if isinstance(loader, Missing):
+        return loader
+    if not loader["num_workers"]:
+        return []
+    epoch_steps = measured.needed("epoch_step_count")
+    if len(loader.get("iterator_start_ms") or []) < 2:
+        return NO_SECOND_EPOCH
+    starts_per_step = starts_each_epoch(measured.recording, loader) / epoch_steps
+    fetch_ms = max(0.0, float(np.nan_to_num(measured.number("fetch_ms"))))
+    cost_ms = starts_per_step * _restart_ms(loader, measured, fetch_ms)
+    others = _other_starts(measured) if _starts_anew(loader) else []
+    return [FactPlace(*loop_line(measured), starts_per_step, cost_ms), *others]
+
+
+@fact_selector(
+    "other_loader_starts",
+    "starting and ending workers of loaders beside the one that feeds the steps, if that starts none",
 )
 def _other_loader_starts(measured: Measured) -> list[FactPlace] | Missing:
     """Without the first start of each, which persistent workers pay too."""
+    return [] if _starts_anew(known(feeding_loader(measured))) else _other_starts(measured)
+
+
+def starts_ms(measured: Measured) -> float:
+    """What starting workers anew in each epoch takes, ms per step; 0 where that is not known."""
+    return max(0.0, float(np.nan_to_num(measured.number("epoch_starts_ms"))))
+
+
+def restarting_loaders(measured: Measured) -> list[dict[str, Any]]:
+    """The loader that feeds the steps, and others that start workers again and again."""
+    return [known(feeding_loader(measured)), *_others(measured)]
+
+
+def _others(measured: Measured) -> list[dict[str, Any]]:
+    feeding = known(feeding_loader(measured))
     return [
-        FactPlace(
-            loader["file"],
-            int(loader["line"]),
-            loader["function"],
-            1 / steps,
-            (float(np.median(loader["iterator_start_ms"][1:])) + end_of_workers_ms(loader)) / steps,
-        )
-        for loader, steps in _restarted(measured)
-        if len(loader.get("iterator_start_ms") or []) > 1
+        loader
+        for loader in measured.recording.facts["loaders"]
+        if loader is not feeding
+        and _starts_anew(loader)
+        and len(epoch_begins(measured.recording, loader)) > 1
     ]
+
+
+def _starts_anew(loader: dict[str, Any]) -> bool:
+    return (
+        loader["num_workers"] > 0
+        and not loader.get("persistent_workers")
+        and len(loader.get("iterator_start_ms") or []) > 1
+    )
+
+
+def _other_starts(measured: Measured) -> list[FactPlace]:
+    places = []
+    for loader in _others(measured):
+        steps = float(np.median(np.diff(epoch_begins(measured.recording, loader))))
+        starts_per_step = starts_each_epoch(measured.recording, loader) / steps
+        cost_ms = starts_per_step * _restart_ms(loader, measured, fetch_ms=0.0)
+        places.append(
+            FactPlace(loader["file"], int(loader["line"]), loader["function"], starts_per_step, cost_ms)
+        )
+    return places
+
+
+def _restart_ms(loader: dict[str, Any], measured: Measured, fetch_ms: float) -> float:
+    """What a start of its workers takes until the first batch, beyond loading this, what ending them takes,
+    and what the system does in between.
+    """
+    until_batch_ms = max(0.0, float(np.median(loader["iterator_start_ms"][1:])) - fetch_ms)
+    ends_ms = loader.get("iterator_end_ms")
+    return until_batch_ms + (float(np.median(ends_ms)) if ends_ms else 0.0) + _copying_ms(loader, measured)
+
+
+def _copying_ms(loader: dict[str, Any], measured: Measured) -> float:
+    """What the batches after a start take while the system copies memory that was shared with the workers;
+    0 where no start was followed by more batches than are slowed.
+
+    It is their processor time in the system beyond that of later batches. The training thread does between
+    all of the copying, and its share of the threads: on two cores 400 MB took 0.37 s with one thread, and
+    with two 0.67 s, 1.3 s of processor time (docs/decisions.md, 235).
+    """
+    known_ms = [after for after in loader.get("system_ms_after_start", [])[1:] if len(after) > SLOWED]
+    if not known_ms:
+        return 0.0
+    later_ms = float(np.median([ms for after in known_ms for ms in after[SLOWED:]]))
+    beyond_ms = float(np.median([sum(after[:SLOWED]) for after in known_ms])) - SLOWED * later_ms
+    threads = measured.number("thread_count")
+    by_one = (1 + 1 / threads) / 2 if threads >= 1 else 1.0
+    return max(0.0, beyond_ms) * by_one

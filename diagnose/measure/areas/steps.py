@@ -122,7 +122,8 @@ def _plain_step_count(measured: Measured) -> Value | Missing:
 
 @fact_selector(
     "slow_steps",
-    "slow steps beyond the median (1.5 times it or more, epoch ends left out, several in a row count once)",
+    "slow steps beyond the median (1.5 times it or more and far from the others, epoch ends left out,"
+    " several in a row count once)",
 )
 def _slow_steps(measured: Measured) -> list[FactPlace] | Missing:
     steps_ms = _settled_ns(measured) / 1e6
@@ -153,9 +154,20 @@ def _is_slow(measured: Measured) -> np.ndarray:
     return steps >= SLOW_STEP * np.median(steps) if len(steps) else np.zeros(0, bool)
 
 
+def _far_out(measured: Measured) -> np.ndarray:
+    """Which of these lie outside of what steps that all differ take: beyond Tukey's outer fence (Exploratory
+    Data Analysis, 1977: three times the quartiles' distance beyond the upper one). The upper half is taken
+    for as wide as the lower one, in which no slow step is.
+    """
+    steps = _settled_ns(measured)
+    lower, median = np.percentile(steps, [25, 50]) if len(steps) else (0.0, 0.0)
+    return np.asarray(steps > median + 7 * (median - lower))
+
+
 def _unexplained(measured: Measured) -> np.ndarray:
-    """Which of these are slow and neither an epoch's end nor do what only some steps do."""
-    return _is_slow(measured) & ~at_epoch_ends(measured)[1:] & ~explained_steps(measured)[1:]
+    """Which of these are slow and far out, and neither an epoch's end nor do what only some steps do."""
+    slow = _is_slow(measured) & _far_out(measured)
+    return slow & ~at_epoch_ends(measured)[1:] & ~explained_steps(measured)[1:]
 
 
 def _occasions(measured: Measured) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diagnose.measure.areas.input import NO_FETCH, TURN_MS, feeding_loader, plain_fetch_rows
+from diagnose.measure.areas.input import NO_FETCH, feeding_loader, plain_fetch_rows, undelayed_ms, worked_ms
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import Missing, Unknown, known
 from diagnose.measure.recording import FETCH_ASKED, FETCH_DRAWS
@@ -33,15 +33,15 @@ def _available_cores(measured: Measured) -> Value | Missing:
 @metric("computing_cores", "count", "Number of CPU cores in use while the step computes, without loading")
 def _computing_cores(measured: Measured) -> Value | Missing:
     used, steps_ns = measured.needed("cpu_cores_used"), measured.recording.step_ns("plain")
-    worked_ms = used * (float(np.mean(steps_ns)) / 1e6 if len(steps_ns) else measured.needed("step_ms"))
+    computed_ms = used * (float(np.mean(steps_ns)) / 1e6 if len(steps_ns) else measured.needed("step_ms"))
     if measured.metric("loader_worker_count") == 0:
-        worked_ms -= fetch_cpu_ms(measured)
+        computed_ms -= fetch_cpu_ms(measured)
     computing_ms = measured.needed("step_ms") - measured.needed("input_wait_ms")
     if computing_ms <= 0:
         return Missing("the step does nothing but wait for batches")
     threads = measured.number("thread_count")
     most = min(measured.needed("cpu_core_count"), threads if threads >= 1 else np.inf)
-    return float(np.clip(worked_ms / computing_ms, 1.0, max(most, 1.0)))
+    return float(np.clip(computed_ms / computing_ms, 1.0, max(most, 1.0)))
 
 
 @metric(
@@ -63,8 +63,7 @@ def fetch_cpu_ms(measured: Measured) -> float:
     fetches = plain_fetch_rows(measured)
     if not len(fetches):
         return max(0.0, float(np.nan_to_num(measured.number("fetch_ms")))) * measured.fetches_per_step
-    worked_ns = fetches["cpu_ns"].fillna(fetches["dur_ns"])
-    return float(worked_ns.mean()) / 1e6 * measured.fetches_per_step
+    return float(worked_ms(fetches).mean()) * measured.fetches_per_step
 
 
 @metric(
@@ -113,17 +112,18 @@ def _batch_size(measured: Measured) -> tuple[int, float]:
 def _loading_on_the_spot_ms(measured: Measured) -> Value | Missing:
     """What a fetch works and waits for files or a server.
 
-    A fetch that waits for a core looks alike: waits of a turn of another process count only where the
-    usual fetch waits too.
+    Where it was not recorded how long it waited for a core, that looks alike: waits of a turn of another
+    process count only where the usual fetch waits too.
     """
     fetches = plain_fetch_rows(measured)
     if not len(fetches):
         return NO_FETCH
-    took_ms = fetches["dur_ns"].to_numpy() / 1e6
-    worked_ms = fetches["cpu_ns"].fillna(fetches["dur_ns"]).to_numpy() / 1e6
-    usual_ms = worked_ms.mean() + np.median(took_ms - worked_ms)
-    slow_ms = np.maximum(worked_ms, took_ms - TURN_MS).mean()
-    return float(max(usual_ms, slow_ms)) * measured.fetches_per_step
+    spot_ms = float(undelayed_ms(fetches).mean())
+    if (fetches["delay_ns"] < 0).any():
+        work_ms = worked_ms(fetches)
+        waits_ms = np.median(fetches["dur_ns"].to_numpy() / 1e6 - work_ms)
+        spot_ms = max(spot_ms, float(work_ms.mean() + waits_ms))
+    return spot_ms * measured.fetches_per_step
 
 
 @metric(
@@ -142,6 +142,14 @@ def _worker_loss_share(measured: Measured) -> Value | Missing:
 def _workers_pay(measured: Measured) -> Value | Missing:
     loss = measured.metric("worker_loss_share")
     return isinstance(loss, Missing) or float(loss) < LOSS_THAT_COUNTS
+
+
+@metric(
+    "spot_as_fast", "yes/no", "Loading on the spot is known to take no longer than workers take of the step"
+)
+def _spot_as_fast(measured: Measured) -> Value | Missing:
+    loss = measured.metric("worker_loss_share")
+    return not isinstance(loss, Missing) and float(loss) > 0
 
 
 def _work_on_busy_cores_ms(measured: Measured) -> float:

@@ -32,6 +32,7 @@ _THREAD = getattr(resource, "RUSAGE_THREAD", None)  # Linux only
 _RECORD = struct.Struct("<qqqqqqqq")  # see docs/architecture.md, *processor.bin*
 _SAMPLES_AT_MOST = 50_000  # a phase
 _ANSWER_BYTES = 64
+_THREADS_AT_MOST = 16  # that are asked about themselves
 _READ_NS = 1_000  # one file of the kernel's
 # the files of other threads are read where that takes at most one in so many parts of a step
 _STEP_OVER_READS = 200
@@ -124,6 +125,32 @@ class Processor:
             self._packed += _RECORD.pack(
                 *moments, ran_ns, _delay_ns(own), self._pool_delay_ns if pool else _UNKNOWN, switches
             )
+
+
+class ThreadDelay:
+    """How long the thread that asks has been ready to run and had no core, from one call to the next."""
+
+    def __init__(self) -> None:
+        self._files: dict[int, int] = {}  # the kernel's, by thread
+
+    def ns(self) -> int:
+        """So far, of the calling thread; -1 where the system does not tell."""
+        try:
+            file = self._files.get(get_ident())
+            if file is None:
+                file = _opened("thread-self") if len(self._files) < _THREADS_AT_MOST else -1
+                self._files[get_ident()] = file
+            return _delay_ns(os.pread(file, _ANSWER_BYTES, 0)) if file >= 0 else _UNKNOWN
+        except Exception:  # the script closed our files
+            return _UNKNOWN
+
+    def close(self) -> None:
+        """Forget everything: in a forked child, whose threads are others, or at the end."""
+        files, self._files = self._files, {}
+        for file in files.values():
+            if file >= 0:
+                with contextlib.suppress(OSError):
+                    os.close(file)
 
 
 def _delay_ns(answer: bytes) -> int:

@@ -21,16 +21,17 @@ from ..coordinator import own_rank
 from ..guard import guarded
 from ..patching import Patches
 from ..places import Places
+from ..processor import ThreadDelay
 from ..shared_state import SharedState
 from .randomness import draws_random
 from .rank_file import RankFile
 from .worker_lines import WorkerLines
 
-FILE = "fetches.bin"
-_RECORD = struct.Struct("<QQQII")  # the last one: of these flags
+FILE = "loading.bin"
+_RECORD = struct.Struct("<QQQqII")  # see docs/architecture.md, *loading.bin*
 _IN_WORKER, _ASKED, _DRAWS = 1, 2, 4  # whether it draws random numbers, and that it was asked
 _WAITS_NS = 50_000_000  # as much is lost of a training process that is killed
-_BYTES_AT_MOST = 16_000_000  # half a million batches: workers may go on for days
+_BYTES_AT_MOST = 16_000_000  # 400,000 batches: workers may go on for days
 
 
 class FetchLog:
@@ -42,8 +43,9 @@ class FetchLog:
         self._shared = shared
         self._file = RankFile(FILE, run_folder, shared, bytes_at_most=_BYTES_AT_MOST)
         self._lines = WorkerLines(places, run_folder, shared)
-        # start, duration, processor time and flags, to be written
-        self._waiting: deque[tuple[int, int, int, int]] = deque()
+        self._delay = ThreadDelay()
+        # start, duration, processor time, delay and flags, to be written
+        self._waiting: deque[tuple[int, int, int, int, int]] = deque()
         self._due_ns = self._asked_pid = 0
         self._patches = Patches()
 
@@ -62,15 +64,17 @@ class FetchLog:
         self._waiting.clear()
         self._file.close()
         self._lines.close()
+        self._delay.close()
 
     def _timed(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        waiting = self._waiting
+        waiting, delay = self._waiting, self._delay
 
         def fetch(fetcher: Any, indices: Any) -> Any:
             in_worker = get_worker_info() is not None
             flags = _IN_WORKER if in_worker else 0
             if in_worker:
                 self._lines.begin(fetch.__code__)
+            delayed = delay.ns()
             begin, worked = perf_counter_ns(), thread_time_ns()
             if in_worker and self._asked_pid != os.getpid():  # a worker's first
                 self._asked_pid = os.getpid()
@@ -79,7 +83,8 @@ class FetchLog:
             else:
                 batch = original(fetcher, indices)
             worked, end = thread_time_ns() - worked, perf_counter_ns()
-            waiting.append((begin, end - begin, worked, flags))
+            delayed = delay.ns() - delayed if delayed >= 0 else delayed
+            waiting.append((begin, end - begin, worked, delayed, flags))
             if end >= self._due_ns or in_worker:  # it may be killed at any time
                 self._due_ns = end + _WAITS_NS
                 self.write()

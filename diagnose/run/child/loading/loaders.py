@@ -23,9 +23,9 @@ from ..patching import Patches
 from ..places import NOWHERE, Place, Places
 from .feeding import Feeding
 from .first_fetches import watch_first_fetches
+from .starts import watch_start
 
 _EPOCHS_AT_MOST = 20
-_STARTS_AT_MOST = 1000
 _RECORDS_AT_MOST = 50
 _ITEMS_LOOKED_AT = 16
 _TENSORS_COUNTED = 2000  # of a batch: as many objects are looked at, at most
@@ -112,7 +112,7 @@ class Loaders:
             begin = perf_counter_ns()
             iterator = original(loader)
             with contextlib.suppress(Exception):
-                self._await_first_batch(iterator, self._iterated[self._key_of(loader)], begin)
+                self._watch(iterator, self._iterated[self._key_of(loader)], begin)
             return iterator
 
         return __iter__
@@ -150,33 +150,21 @@ class Loaders:
             "iterator_start_ms": [],
             "iterator_start_ns": [],
             "iterator_end_ms": [],
+            "system_ms_after_start": [],
             "sample_made": _sample_made(loader.dataset, self._places),
             "collated": _collated(loader.collate_fn, self._places),
         }
         self._iterated.setdefault(key, {**place._asdict(), **observed, **settings})
         return key
 
-    def _await_first_batch(self, iterator: Any, record: dict[str, Any], begin_ns: int) -> None:
-        """Shadow the iterator's own method until it has been called once: later batches cost nothing."""
-        known = weakref.ref(iterator)
+    def _watch(self, iterator: Any, record: dict[str, Any], begin_ns: int) -> None:
+        watch_first_fetches(iterator, record)
 
-        def first() -> Any:
-            owner: Any = known()
-            vars(owner).pop("_next_data", None)
-            with contextlib.suppress(Exception):
-                watch_first_fetches(owner, record)
-            batch = owner._next_data()
-            took_ms = (perf_counter_ns() - begin_ns) / 1e6
-            with contextlib.suppress(Exception):
-                if len(record["iterator_start_ms"]) < _EPOCHS_AT_MOST:
-                    record["iterator_start_ms"].append(took_ms)
-                if len(record["iterator_start_ns"]) < _STARTS_AT_MOST:
-                    record["iterator_start_ns"].append(begin_ns)
-                record.update(batch_type=_type_name(batch), batch_pinnable=_pinnable(batch))
-                record.update(zip(("batch_tensor_count", "batch_bytes"), _size(batch), strict=True))
-            return batch
+        def describe(batch: Any) -> None:
+            record.update(batch_type=_type_name(batch), batch_pinnable=_pinnable(batch))
+            record.update(zip(("batch_tensor_count", "batch_bytes"), _size(batch), strict=True))
 
-        iterator._next_data = first
+        watch_start(iterator, record, begin_ns, describe)
 
 
 def _maker(frame: FrameType, loader: Any) -> FrameType:
