@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import threading
 import time
+import warnings
 import weakref
 from pathlib import Path
 
+import pytest
 import torch
 from torch import nn
 
 from diagnose.run.child import guard
+from diagnose.run.child.lines import line_samples
 from diagnose.run.child.lines.line_samples import LineSamples
 from diagnose.run.child.places import Places
 
@@ -42,6 +47,32 @@ def test_the_lines_that_run_are_seen_and_what_they_call() -> None:
     _work(0.03)
     samples.stop()
     assert len(samples.facts(1)["line_samples"]["ns"]) > count
+
+
+def test_a_forked_process_does_not_wait_for_the_thread_that_it_has_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A loader's worker does not start later for it."""
+    monkeypatch.setattr(line_samples, "_ENDS_WITHIN_S", 60.0)
+    here = str(Path(__file__).parent)
+    samples = LineSamples(Places(here, here))
+    samples.begin()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # this process has threads
+        child = os.fork()
+    if child == 0:
+        samples.stop()
+        os._exit(0)
+    try:
+        given_up = time.perf_counter() + 20
+        while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.perf_counter() < given_up:
+            time.sleep(0.01)
+        assert ended == (child, 0)
+    finally:
+        samples.stop()
+        if not ended[0]:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
 
 
 class _Slow(nn.Module):

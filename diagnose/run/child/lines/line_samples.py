@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import os
 from time import perf_counter_ns
 from types import CodeType, FrameType
 from typing import Any
@@ -44,7 +45,7 @@ class LineSamples:
         self._stacks: dict[tuple[Any, ...], int] = {}
 
     def begin(self) -> None:
-        self._trained = _thread.get_ident()
+        self._trained, self._process = _thread.get_ident(), os.getpid()
         # held while it looks: to take it means that it has ended
         self._looking, self._stopped = _thread.allocate_lock(), _thread.allocate_lock()
         self._looking.acquire()
@@ -53,7 +54,8 @@ class LineSamples:
 
     def stop(self) -> None:
         self._stopped.release()
-        self._looking.acquire(timeout=_ENDS_WITHIN_S)
+        if os.getpid() == self._process:  # a forked child has no other thread
+            self._looking.acquire(timeout=_ENDS_WITHIN_S)
 
     def facts(self, steps: int) -> dict[str, Any]:
         return {
