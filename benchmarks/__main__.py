@@ -27,6 +27,7 @@ BENCHMARKS = {
     "gpu-queue": "what is said of steps of a simulated GPU with a launch queue",
     "verdicts": "how often the verdicts of `verify` are wrong, by simulation",
     "diagonal-covariance": "what a diagonal matrix of covariances takes, beside independent normals",
+    "forked-memory": "what writing to memory takes that a forked process shares",
     "call-costs": "what a call on a small tensor takes whatever its size",
     "fused-attention": "what attention takes on a CPU if it is fused, and what if it is written out",
     "local-attention": "what attention takes in blocks, and what with a mask over all pairs",

@@ -101,14 +101,14 @@ def _copying_ms(loader: dict[str, Any], measured: Measured) -> float:
     0 where no start was followed by more batches than are slowed.
 
     It is their processor time in the system beyond that of later batches. The training thread does between
-    all of the copying, and its share of the threads: on two cores 400 MB took 0.37 s with one thread, and
-    with two 0.67 s, 1.3 s of processor time (docs/decisions.md, 235).
+    all of the copying and one thread's part of it: 400 MB took two cores' threads 0.7 to 1 s each, and one
+    thread alone 0.4 to 0.5 (`python -m benchmarks forked-memory`).
     """
-    known_ms = [after for after in loader.get("system_ms_after_start", [])[1:] if len(after) > SLOWED]
-    if not known_ms:
+    after_starts_ms = [ms for ms in loader.get("system_ms_after_start", [])[1:] if len(ms) > SLOWED]
+    if not after_starts_ms:
         return 0.0
-    later_ms = float(np.median([ms for after in known_ms for ms in after[SLOWED:]]))
-    beyond_ms = float(np.median([sum(after[:SLOWED]) for after in known_ms])) - SLOWED * later_ms
+    later_ms = float(np.median(np.concatenate([ms[SLOWED:] for ms in after_starts_ms])))
+    beyond_ms = float(np.median([sum(ms[:SLOWED]) for ms in after_starts_ms])) - SLOWED * later_ms
     threads = measured.number("thread_count")
-    by_one = (1 + 1 / threads) / 2 if threads >= 1 else 1.0
-    return max(0.0, beyond_ms) * by_one
+    share = (1 + 1 / threads) / 2 if threads >= 1 else 1.0
+    return max(0.0, beyond_ms) * share
