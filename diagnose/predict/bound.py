@@ -11,7 +11,6 @@ import numpy as np
 
 from diagnose.judge.findings import Finding
 from diagnose.judge.rules import IN_MS, Saving
-from diagnose.measure.areas.restarts import starts_ms
 from diagnose.measure.measured import Measured
 
 Outcome = Literal["guess", "best", "worst"]
@@ -46,8 +45,7 @@ def at_most_ms(finding: Finding, measured: Measured) -> float | None:
         wait_ms = min(cost, loading_ms) if loading_ms >= 0 else cost
         return min(wait_ms, _overlap_ms(wait_ms, measured))
     if rule.saving.edit == "inline":
-        steady_ms = measured.number("step_ms") - measured.number("loading_on_the_spot_ms")
-        return max(0.0, steady_ms) + starts_ms(measured)
+        return max(0.0, measured.number("step_ms") - measured.number("loading_on_the_spot_ms"))
     if rule.saving.edit == "none":
         return None
     # What no longer waits, or is launched at once, may be hidden whole, whatever the GPU still does for it;

@@ -10,7 +10,6 @@ import numpy as np
 from diagnose.judge.findings import Finding
 from diagnose.judge.rules import IN_MS, Rule
 from diagnose.judge.terms import Confidence
-from diagnose.measure.areas.restarts import starts_ms
 from diagnose.measure.ledger import BUSY_ROWS
 from diagnose.measure.lines import lines_inside
 from diagnose.measure.selection import SELECTORS, Selection
@@ -124,7 +123,7 @@ def change_of(finding: Finding, prediction: Prediction, outcome: Outcome = "gues
         workers = prediction.enough_workers()
         return Change(workers=workers, outcome=outcome) if workers else None
     if saving.edit == "inline":
-        return Change(workers=0, outcome=outcome, average_ms=starts_ms(measured))
+        return Change(workers=0, outcome=outcome)
     edits = _edits(finding, prediction, outcome)
     lines = _lines_of(finding)
     inner_lines = lines_inside(measured, lines)

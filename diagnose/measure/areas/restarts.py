@@ -46,11 +46,6 @@ def _other_loader_starts(measured: Measured) -> list[FactPlace] | Missing:
     return [] if _starts_anew(known(feeding_loader(measured))) else _other_starts(measured)
 
 
-def starts_ms(measured: Measured) -> float:
-    """What starting workers anew in each epoch takes, ms per step; 0 where that is not known."""
-    return max(0.0, float(np.nan_to_num(measured.number("epoch_starts_ms"))))
-
-
 def restarting_loaders(measured: Measured) -> list[dict[str, Any]]:
     """The loader that feeds the steps, and others that start workers again and again."""
     return [known(feeding_loader(measured)), *_others(measured)]

@@ -138,10 +138,24 @@ def _worker_loss_share(measured: Measured) -> Value | Missing:
     return (steady_ms + slowed_ms - measured.needed("loading_on_the_spot_ms")) / step_ms
 
 
-@metric("workers_pay", "yes/no", "Workers are not known to take more than loading on the spot")
+@metric(
+    "starts_outweigh",
+    "yes/no",
+    "Starting workers anew takes more than what they take of a step beyond loading on the spot",
+)
+def _starts_outweigh(measured: Measured) -> Value | Missing:
+    return measured.number("epoch_starts_share") > measured.needed("worker_loss_share")
+
+
+@metric(
+    "workers_pay",
+    "yes/no",
+    "Workers are not known to take more than loading on the spot, or no more than their starts",
+)
 def _workers_pay(measured: Measured) -> Value | Missing:
     loss = measured.metric("worker_loss_share")
-    return isinstance(loss, Missing) or float(loss) < LOSS_THAT_COUNTS
+    is_small = isinstance(loss, Missing) or float(loss) < LOSS_THAT_COUNTS
+    return is_small or measured.metric("starts_outweigh") is True
 
 
 @metric(
