@@ -128,7 +128,7 @@ class Processor:
 
 
 class ThreadDelay:
-    """How long the thread that asks has been ready to run and had no core, from one call to the next."""
+    """How long the thread that asks has been ready to run and had no core."""
 
     def __init__(self) -> None:
         self._files: dict[int, int] = {}  # the kernel's, by thread

@@ -23,9 +23,8 @@ from ..patching import Patches
 from ..places import NOWHERE, Place, Places
 from .feeding import Feeding
 from .first_fetches import watch_first_fetches
-from .starts import watch_start
+from .starts import EPOCHS_AT_MOST, watch_start
 
-_EPOCHS_AT_MOST = 20
 _RECORDS_AT_MOST = 50
 _ITEMS_LOOKED_AT = 16
 _TENSORS_COUNTED = 2000  # of a batch: as many objects are looked at, at most
@@ -130,7 +129,7 @@ class Loaders:
     def _ended(self, iterator: Any, took_ms: float) -> None:
         """Its workers have ended; what is called again when the iterator is deleted takes no time."""
         ends_ms = self._iterators.pop(iterator)["iterator_end_ms"]
-        if len(ends_ms) < _EPOCHS_AT_MOST:
+        if len(ends_ms) < EPOCHS_AT_MOST:
             ends_ms.append(took_ms)
 
     def _key_of(self, loader: Any) -> tuple[Any, ...]:
@@ -158,13 +157,12 @@ class Loaders:
         return key
 
     def _watch(self, iterator: Any, record: dict[str, Any], begin_ns: int) -> None:
-        watch_first_fetches(iterator, record)
-
         def describe(batch: Any) -> None:
             record.update(batch_type=_type_name(batch), batch_pinnable=_pinnable(batch))
             record.update(zip(("batch_tensor_count", "batch_bytes"), _size(batch), strict=True))
 
         watch_start(iterator, record, begin_ns, describe)
+        watch_first_fetches(iterator, record)
 
 
 def _maker(frame: FrameType, loader: Any) -> FrameType:

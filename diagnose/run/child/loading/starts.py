@@ -19,7 +19,7 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 BATCHES_AFTER = 8  # as many are looked at after the first
-_EPOCHS_AT_MOST = 20
+EPOCHS_AT_MOST = 20
 _STARTS_AT_MOST = 1000
 
 
@@ -59,7 +59,7 @@ def watch_start(
 
 
 def _note_start(record: dict[str, Any], begin_ns: int, system_ms: list[float] | None) -> None:
-    if len(record["iterator_start_ms"]) < _EPOCHS_AT_MOST:
+    if len(record["iterator_start_ms"]) < EPOCHS_AT_MOST:
         record["iterator_start_ms"].append((perf_counter_ns() - begin_ns) / 1e6)
         if system_ms is not None and resource is not None:
             record["system_ms_after_start"].append(system_ms)
