@@ -9,6 +9,7 @@ import pytest
 from diagnose.judge.call_sites import RESTARTED, CallSite, call_sites
 from diagnose.judge.timelines import measured_case
 from diagnose.measure.measured import Measured
+from diagnose.measure.missing import Missing
 
 TIMELINE = """
 main  0    1000  step  ProfilerStep#1
@@ -69,3 +70,11 @@ def test_a_validations_starts_stand_alone_where_the_training_starts_no_workers()
     ):
         one = measured(training, VALIDATION)
         assert one.metric("other_loader_starts_ms") == pytest.approx(4.2)
+
+
+def test_a_validations_starts_stand_alone_where_the_training_is_in_its_first_epoch() -> None:
+    # The training's loader was begun twice in the first step: once only to look at a batch.
+    looked_at = {"iterator_start_ms": [900, 30], "iterator_start_ns": [4_000_000, 5_000_000]}
+    one = measured(TRAINING | looked_at, VALIDATION)
+    assert isinstance(one.metric("epoch_starts_ms"), Missing)
+    assert one.metric("other_loader_starts_ms") == pytest.approx(4.2)

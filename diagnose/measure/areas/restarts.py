@@ -43,7 +43,8 @@ def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
 )
 def _other_loader_starts(measured: Measured) -> list[FactPlace] | Missing:
     """Without the first start of each, which persistent workers pay too."""
-    return [] if _starts_anew(known(feeding_loader(measured))) else _other_starts(measured)
+    told_together = _starts_anew(known(feeding_loader(measured))) and measured.number("epoch_step_count") > 0
+    return [] if told_together else _other_starts(measured)
 
 
 def restarting_loaders(measured: Measured) -> list[dict[str, Any]]:
