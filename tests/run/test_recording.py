@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import struct
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +18,7 @@ from torch.utils.data import DataLoader
 
 from diagnose.run.child.loading import fetch
 from diagnose.run.child.places import Places
+from diagnose.run.child.processor import ThreadDelay
 from diagnose.run.child.shared_state import SharedState
 from diagnose.run.child.steps.tick_times import TickTimes
 
@@ -135,6 +138,30 @@ def test_batches_that_the_training_process_fetches_are_written_together(
     finally:
         log.remove()
     assert recorded(3) == 5  # what waited was written, and nothing is since
+
+
+def test_a_core_lost_while_the_delay_is_read_is_part_of_the_fetch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost_ns = 5_000_000
+    log = fetch.FetchLog(Places(str(tmp_path), str(tmp_path)), str(tmp_path), SharedState(str(tmp_path)))
+    told = iter((0, lost_ns))
+
+    def loses_the_core(_: ThreadDelay) -> int:
+        delay_ns = next(told)
+        time.sleep(lost_ns / 1e9)
+        return delay_ns
+
+    monkeypatch.setattr(ThreadDelay, "ns", loses_the_core)
+    log.install()
+    try:
+        list(DataLoader(torch.ones(1, 1)))
+    finally:
+        log.remove()
+    packed = (tmp_path / "rank0" / "loading.bin").read_bytes()
+    _, duration_ns, worked_ns, delay_ns, *_ = struct.unpack("<QQQqII", packed)
+    assert delay_ns == lost_ns
+    assert worked_ns + delay_ns <= duration_ns
 
 
 def test_ticks_with_nothing_to_decide_are_only_written_down(tmp_path: Path) -> None:

@@ -74,16 +74,17 @@ class FetchLog:
             flags = _IN_WORKER if in_worker else 0
             if in_worker:
                 self._lines.begin(fetch.__code__)
-            delayed = delay.ns()
-            begin, worked = perf_counter_ns(), thread_time_ns()
+            begin = perf_counter_ns()  # around the delay: it is part of the time the fetch took
+            delayed, worked = delay.ns(), thread_time_ns()
             if in_worker and self._asked_pid != os.getpid():  # a worker's first
                 self._asked_pid = os.getpid()
                 batch, draws = draws_random(fetcher.dataset, lambda: original(fetcher, indices))
                 flags |= 0 if draws is None else _ASKED | _DRAWS * draws
             else:
                 batch = original(fetcher, indices)
-            worked, end = thread_time_ns() - worked, perf_counter_ns()
+            worked = thread_time_ns() - worked
             delayed = delay.ns() - delayed if delayed >= 0 else delayed
+            end = perf_counter_ns()
             waiting.append((begin, end - begin, worked, delayed, flags))
             if end >= self._due_ns or in_worker:  # it may be killed at any time
                 self._due_ns = end + _WAITS_NS
