@@ -115,11 +115,11 @@ def test_children_that_train(run_script: Run, how: str) -> None:
 
 @pytest.mark.parametrize(
     ("how", "epochs", "settings"),
-    [pytest.param("spawn", "1000", {}, marks=pytest.mark.long), ("fork", "4", {"keep_going": True})],
+    [pytest.param("spawn", "1000", {}, marks=pytest.mark.long), ("fork", "16", {"keep_going": True, "plain_steps": 160})],
     ids=["spawn", "fork"],
 )
 def test_loader_workers_are_timed_but_never_recorded(
-    run_script: Run, how: str, epochs: str, settings: dict[str, bool]
+    run_script: Run, how: str, epochs: str, settings: dict[str, int]
 ) -> None:
     run = run_script("workers", how, epochs, **settings)
     assert run.outcome.ended == ("finished" if settings else "stopped")
@@ -131,8 +131,11 @@ def test_loader_workers_are_timed_but_never_recorded(
     assert len({pid for *_, pid, _ in records}) >= 2
     assert run.steps["pid"] not in {pid for *_, pid, _ in records}
     assert all(duration >= 12_000_000 for _, duration, *_ in records)  # four items of three milliseconds
-    # each worker is asked about itself: how long it had no core
-    assert all(-1 <= delay <= duration - 12_000_000 for _, duration, _, delay, *_ in records)
+    # each worker is asked about itself: how long it had no core. A sleep's end is set before the interpreter's
+    # lock is given up, so a core lost in between is part of the three milliseconds, too
+    assert all(-1 <= delay <= duration - worked for _, duration, worked, delay, *_ in records)
+    delayed_awake = [delay <= duration - 12_000_000 for _, duration, _, delay, *_ in records]
+    assert sum(delayed_awake) > 0.9 * len(records)
     (loader,) = run.facts["loaders"]
     assert (loader["num_workers"], loader["dataset"], loader["dataset_length"], loader["function"]) == (
         2,
@@ -150,4 +153,4 @@ def test_loader_workers_are_timed_but_never_recorded(
         for file, line, function, _, count in one["lines"]:
             assert (file, function) in {(str(SCRIPTS / "workers.py"), "__getitem__"), ("", "")}
             looks[line, function] += count
-    assert looks[20, "__getitem__"] > 0.7 * looks.total()  # where it sleeps
+    assert looks[20, "__getitem__"] > 0.7 * looks.total()  # where it sleeps; some 60 looks in all
