@@ -115,7 +115,10 @@ def test_children_that_train(run_script: Run, how: str) -> None:
 
 @pytest.mark.parametrize(
     ("how", "epochs", "settings"),
-    [pytest.param("spawn", "1000", {}, marks=pytest.mark.long), ("fork", "16", {"keep_going": True, "plain_steps": 160})],
+    [
+        pytest.param("spawn", "1000", {}, marks=pytest.mark.long),
+        ("fork", "16", {"keep_going": True, "plain_steps": 160}),
+    ],
     ids=["spawn", "fork"],
 )
 def test_loader_workers_are_timed_but_never_recorded(
