@@ -19,7 +19,8 @@ from diagnose.measure.ledger import COPY_OP
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_metric, fact_selector, metric
 from diagnose.measure.missing import Missing
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import Rows, category_matches, once, test_at
+from diagnose.measure.sizes import number_counts
+from diagnose.measure.view import NO_ROWS, Rows, category_matches, once, test_at
 from diagnose.measure.work import in_rows, outermost, work_time
 from diagnose.trace.distinct import distinct
 
@@ -34,6 +35,9 @@ FACTORIZATION_OP = (
     r"^aten::(_?linalg_(cholesky_ex|eigh?|qr|svd|lu|lu_factor_ex|ldl_factor_ex|inv_ex|solve_ex|slogdet|det|lstsq"
     r"|solve_triangular)|cholesky_solve|cholesky_inverse|triangular_solve)$"
 )
+LINEAR_LAYER_OP = r"^aten::(linear|conv[123]d|lstm|gru)$"
+# so many times as large as what is factorized is a batch, and no matrix
+_FAR_LARGER = 4
 # 16-bit numbers in 16 bytes, what a tensor core's load takes at once (NVIDIA, Matrix Multiplication
 # Background)
 ALIGNMENT = 8
@@ -138,6 +142,36 @@ def _float64_ops(view: Selection) -> Rows:
 )
 def _float64_factorizations(view: Selection) -> Rows:
     return view.named(view.name_matches(FACTORIZATION_OP) & _with_dtypes(view, DOUBLE))
+
+
+def _float64_layers(view: Selection) -> Rows:
+    """Those of the operators that compute with 64-bit inputs whose inputs are far larger than the matrices
+    that are factorized, where layers with weights are among them.
+    """
+    rows, matrices = _float64(view), _float64_factorizations(view)
+    if not len(matrices):
+        return NO_ROWS
+    large = rows[_number_counts(view, rows) >= _FAR_LARGER * _number_counts(view, matrices).max()]
+    return large if view.name_matches(LINEAR_LAYER_OP)[large].any() else NO_ROWS
+
+
+def _number_counts(view: Selection, rows: Rows) -> np.ndarray:
+    """How many numbers each operator's largest input has."""
+    shapes = view.host["shapes"].array
+    largest = np.array([*(max(number_counts(text)) for text in shapes.categories), -1])
+    return largest[shapes.codes[rows]]
+
+
+@selector(
+    "float64_layers",
+    "layers and their operators in 64 bits beside far smaller matrices that are factorized (counted without "
+    "backward and optimizer)",
+    needs="shapes",
+    attributed=lambda view, rows: work_time(view, _float64_layers(view)),
+)
+def _float64_layer_ops(view: Selection) -> Rows:
+    rows = _float64_layers(view)
+    return rows[~view.host["backward"].to_numpy()[rows] & ~view.in_library_work[rows]]
 
 
 @selector(

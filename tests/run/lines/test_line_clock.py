@@ -18,7 +18,7 @@ import torch
 from diagnose.run.child import guard
 from diagnose.run.child.lines import line_clock
 from diagnose.run.child.lines.line_clock import LineClock
-from diagnose.run.child.places import Places
+from diagnose.run.child.places import OWN_FOLDER, Places
 
 HERE = str(Path(__file__).parent)
 _net = torch.nn.Linear(2, 2)
@@ -121,14 +121,58 @@ def test_parts_of_the_step_are_apart() -> None:
     assert all(times.values())
 
 
+def _is_a_frame_traced() -> bool:
+    frame: Any = sys._getframe()
+    while frame is not None:
+        if frame.f_trace is not None:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _function_of_ours(source: str) -> Any:
+    names: dict[str, Any] = {}
+    exec(compile(source, str(Path(OWN_FOLDER) / "hook.py"), "exec"), names)
+    return names["tick"]
+
+
+def test_what_the_recorder_still_does_after_it_began_is_no_line_of_the_scripts() -> None:
+    tick = _function_of_ours("def tick(clock, sleep):\n    assert clock.begin()\n    sleep(0.05)")
+
+    def trains(clock: LineClock) -> None:
+        tick(clock, time.sleep)
+        for _ in range(3):
+            time.sleep(0.001)
+            clock.step()
+        clock.end()
+
+    clock = LineClock(Places(HERE, HERE))
+    trains(clock)
+    assert clock.facts is not None
+    spent_ns = {line["line"]: line["ns"] for line in clock.facts["lines"] if line["function"] == "trains"}
+    first = trains.__code__.co_firstlineno
+    assert spent_ns[first + 3] >= 3_000_000
+    assert spent_ns.get(first + 1, 0) < 25_000_000  # half of what the recorder took there
+
+
 def test_nothing_is_left_of_it() -> None:
     told()
-    frame: Any = sys._getframe()
     assert sys.gettrace() is None
-    while frame is not None:
-        assert frame.f_trace is None
-        frame = frame.f_back
+    assert not _is_a_frame_traced()
     gc.collect()
+
+
+def _holds_its_variables(clock: LineClock) -> bool:
+    held = locals()
+    begun = clock.begin()
+    clock.end()
+    return begun or "begun" in held  # it would be there if the function had been traced
+
+
+def test_the_caller_has_not_the_time_of_a_function_that_cannot_be_traced() -> None:
+    clock = LineClock(Places(HERE, HERE))
+    assert _holds_its_variables(clock) is (sys.version_info >= (3, 13))
+    assert (clock.facts is None) or sys.version_info >= (3, 13)
 
 
 def test_a_debugger_is_left_alone() -> None:

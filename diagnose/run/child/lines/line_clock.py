@@ -9,7 +9,8 @@ A step that takes far longer than most, as the last one of an epoch with its val
 
 What being told costs is measured between the steps, while the machine is as busy as in them, and written down
 for the analysis to take off. Nothing is traced where somebody else does already, as a debugger, nor where
-torch compiles.
+torch compiles, nor where a function around the step may hold the dictionary of its variables: whoever called
+it would have the time of its lines.
 """
 
 from __future__ import annotations
@@ -61,8 +62,11 @@ class LineClock:
             return False
         self._steps, self._costs = [], [costs_ns()]
         frame, hook = _way_here()
-        self._tracer = Tracer(self._places.user_file, {**_parts(), **({hook: OURS} if hook else {})})
-        self._tracer.start(frame)
+        tracer = Tracer(self._places.user_file, {**_parts(), **({hook.f_code: OURS} if hook else {})})
+        if not tracer.can_trace(frame):
+            return False
+        self._tracer = tracer
+        tracer.start(frame, hook)
         self._began_ns = self._step_began_ns = perf_counter_ns()
         return True
 
@@ -149,12 +153,14 @@ def _typical_ns(line: Line) -> int:
     return round(others * count / (count - len(pauses)))
 
 
-def _way_here() -> tuple[FrameType | None, CodeType | None]:
-    """The frame that called us, and the outermost function of ours that it called, in which all ticks are."""
-    frame: FrameType | None = sys._getframe()
+def _way_here() -> tuple[FrameType | None, FrameType | None]:
+    """The frame that called us, and that of the outermost function of ours which it called, in which all
+    ticks are.
+    """
+    frame: FrameType | None = sys._getframe(1)
     hook = None
     while frame is not None and frame.f_code.co_filename.startswith(OWN_FOLDER):
-        hook, frame = frame.f_code, frame.f_back
+        hook, frame = frame, frame.f_back
     return frame, hook
 
 

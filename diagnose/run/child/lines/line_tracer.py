@@ -57,15 +57,31 @@ class Tracer:
         self._until = 0
         self._traced: list[FrameType] = []
 
-    def start(self, frame: FrameType | None) -> None:
-        """From the next line on that the script's functions around this frame come to."""
+    def can_trace(self, frame: FrameType | None) -> bool:
+        """Whether each of the script's functions around this frame can be told of."""
+        while frame is not None:
+            code = frame.f_code
+            if self._user_file(code.co_filename) and is_changed_by_tracing(code):
+                return False
+            frame = frame.f_back
+        return True
+
+    def start(self, frame: FrameType | None, ours: FrameType | None = None) -> None:
+        """From the next line on that the script's functions around this frame come to; what the recorder does
+        in the frame `ours`, which goes on, is no line's.
+        """
         while frame is not None:
             if self._of_user(frame.f_code) and frame.f_trace is None:
                 frame.f_trace = self._line
                 self._traced.append(frame)
             frame = frame.f_back
-        if self._traced:
-            self._current = self._line_of(self._traced[0])
+        around = self._traced[0] if self._traced else None
+        if ours is not None:
+            self._part = OURS
+            ours.f_trace, ours.f_trace_lines = self._in_part, False
+            self._traced.append(ours)
+        if around is not None:
+            self._current = self._line_of(around)
         self.stopped = False
         sys.settrace(self._call)
         self._since = perf_counter_ns()

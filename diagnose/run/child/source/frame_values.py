@@ -13,6 +13,7 @@ from typing import Any
 # a function that calls or names one of these may hold the dictionary of its variables, which must not change
 _GIVE_LOCALS = {"locals", "vars", "dir", "eval", "exec"}
 _OF_WHAT_IS_GIVEN = {"vars", "dir"}  # `vars(arguments)` gives no locals
+_SILENT = {"PUSH_NULL", "PRECALL", "CACHE"}  # say nothing about what is called with what
 _FIND_FRAMES = {"_getframe", "currentframe", "f_locals"}
 
 _PLAIN = (type(None), bool, int, float, str)
@@ -51,16 +52,19 @@ def is_changed_by_tracing(code: CodeType) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _may_hold_locals(code: CodeType) -> bool:
-    """Also where a function merely has such a name; `model.eval()` is none."""
-    steps = [step for step in dis.get_instructions(code) if step.opname != "PUSH_NULL"]
-    for step, following in zip(steps, [*steps[1:], None], strict=True):
+    """Also where a function merely has such a name; `model.eval()` and `"loss" in locals()` are none."""
+    steps = [step for step in dis.get_instructions(code) if step.opname not in _SILENT]
+    for number, step in enumerate(steps):
         is_name = (
             step.opname.startswith("LOAD_") and "ATTR" not in step.opname and "METHOD" not in step.opname
         )
         if not is_name or not isinstance(step.argval, str) or step.argval not in _GIVE_LOCALS:
             continue
-        is_given_something = following is not None and following.opname.startswith("LOAD_")
-        if step.argval not in _OF_WHAT_IS_GIVEN or not is_given_something:
+        first, second = (following.opname for following in (*steps[number + 1 : number + 3], step, step)[:2])
+        is_given_something = first.startswith("LOAD_")
+        if step.argval in _OF_WHAT_IS_GIVEN and is_given_something:
+            continue
+        if not (first.startswith("CALL") and second == "CONTAINS_OP"):  # it is asked and let go at once
             return True
     return not _FIND_FRAMES.isdisjoint(code.co_names)
 
