@@ -33,6 +33,7 @@ from diagnose.measure.job import Job
 from diagnose.measure.ledger import Ledger
 from diagnose.measure.memory_peak import MemoryLook, seen_memory
 from diagnose.measure.missing import NO_FACTS, NOT_RECORDED, ONLY_IN_A_RUN, Missing, Unknown
+from diagnose.measure.page_faults import kept_away_ms
 from diagnose.measure.parts import PartTimes, part_times
 from diagnose.measure.processor import Stretches, samples_within, step_stretches
 from diagnose.measure.recording import Recording
@@ -276,9 +277,10 @@ class Measured:
 
     @cached_property
     def _plain_stretches(self) -> Stretches | None:
-        return step_stretches(
+        steps = step_stretches(
             self.recording.processor, self.recording.phase("plain"), self.recording.ticks_per_step
         )
+        return steps and steps.longer_by(1e6 * kept_away_ms(self.recording))
 
     @cached_property
     def _typical_plain(self) -> Typical | None:

@@ -56,6 +56,10 @@ class Stretches:
         undelayed_ns = np.maximum(wall_ns - (self.wall_ns - self.undelayed_ns), 0)
         return Stretches(wall_ns.astype(float), undelayed_ns, self.slept_ns)
 
+    def longer_by(self, ns: float) -> Stretches:
+        """Each by so much, of which nothing is delay or sleep."""
+        return Stretches(self.wall_ns + ns, self.undelayed_ns + ns, self.slept_ns) if ns else self
+
     def where(self, chosen: np.ndarray) -> Stretches:
         return Stretches(self.wall_ns[chosen], self.undelayed_ns[chosen], self.slept_ns[chosen])
 

@@ -4,18 +4,23 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from diagnose.measure.areas.settings import NOT_TRIED, ONLY_NOISE, QUANTILE, shorter_share
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import Missing
+from diagnose.measure.page_faults import (
+    FAR_MORE,
+    FAULTS_AT_LEAST,
+    PageFaults,
+    kept_away,
+    kept_away_ms,
+    of_plain_steps,
+)
 
-FAULTS_AT_LEAST = 2000  # a step, as the run asks for: fewer pages take below a millisecond
 _WARM_CACHES = 1.5
-PAGE_BYTES = 4096  # of the smallest pages
-_MANY_MORE, _FAR_MORE = 2.0, 1.5
 _STEADY = 1.25  # the third quartile of steps over the first: 1.04 alone on a machine, 1.4 beside others
 _NEW = 0.3  # of what faults give: a process that grows by so much needs it
 
@@ -62,33 +67,25 @@ def _of_system_alone(measured: Measured, trial: dict[str, Any]) -> float:
 
 def _trial(measured: Measured) -> dict[str, Any] | None:
     """Where steps kept their memory by themselves once something was recorded, or most of it, the plain ones
-    stand for those that do not.
+    stand for those that do not; where these kept it, too, with what they had before.
     """
     trial: dict[str, Any] | None = measured.recording.facts.get("kept_memory")
     if trial is None or not trial["changed_ms"] or "kept_system_ms" not in trial:
         return trial
-    usual = _usual_step(measured)
-    if (
-        usual is None
-        or usual.page_faults < max(FAULTS_AT_LEAST, _FAR_MORE * trial["page_faults"])
-        or _new_bytes(measured) > _NEW * usual.bytes
-    ):
+    recording = measured.recording
+    usual = kept_away(recording) or _many(of_plain_steps(recording), trial["page_faults"])
+    if usual is None or _new_bytes(measured) > _NEW * usual.bytes:
         return trial
     return trial | {
-        "page_faults": int(usual.page_faults),
+        "page_faults": int(usual.number),
         "system_ms": usual.system_ms - trial["kept_system_ms"],
-        "as_is_ms": (measured.recording.step_ns("plain") / 1e6).tolist(),
+        "as_is_ms": (recording.step_ns("plain") / 1e6 + kept_away_ms(recording)).tolist(),
     }
 
 
-class _UsualStep(NamedTuple):
-    page_faults: float
-    system_ms: float
-
-    @property
-    def bytes(self) -> float:
-        """That its faults give it, at least."""
-        return PAGE_BYTES * self.page_faults
+def _many(faults: PageFaults | None, tried: int) -> PageFaults | None:
+    """If they are far more than steps had that were tried."""
+    return faults if faults is not None and faults.number >= max(FAULTS_AT_LEAST, FAR_MORE * tried) else None
 
 
 def _new_bytes(measured: Measured) -> float:
@@ -98,26 +95,14 @@ def _new_bytes(measured: Measured) -> float:
     return float(resident[-1] - resident[0]) / max(1, int(steps[-1] - steps[0]))
 
 
-def _usual_step(measured: Measured) -> _UsualStep | None:
-    """Of the plain steps, those aside that have many more faults: they start a process, or load anew. None
-    where that was not recorded.
-    """
-    facts = measured.recording.facts
-    if len(facts.get("page_fault_series") or []) < 3:
-        return None
-    steps = np.diff(measured.recording.memory_steps(len(facts["page_fault_series"])))
-    faults, system_ms = np.diff(facts["page_fault_series"]) / steps, 1e3 * np.diff(facts["system_series_s"])
-    median = float(np.median(faults))
-    usual = faults <= _MANY_MORE * median
-    return _UsualStep(median, float(system_ms[usual].sum() / steps[usual].sum()))
-
-
 def _also_in_plain_steps(measured: Measured, page_faults: int) -> float:
     """As large a part of the faults as steps had before anything was recorded: what a recording leaves in the
     heap may make malloc give back what it kept until then. Older recordings did not count these.
     """
     usage = measured.recording.facts.get("plain_usage") or {}
     plain: float | None = usage.get("page_faults_per_step")
+    if kept_away(measured.recording) is not None:
+        return 1.0
     return min(1.0, plain / max(1, page_faults)) if plain is not None else 1.0
 
 

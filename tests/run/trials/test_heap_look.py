@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from diagnose.measure.areas.kept_memory import FAULTS_AT_LEAST
+from diagnose.measure.page_faults import FAULTS_AT_LEAST
+from diagnose.run.child.memory import heap
 from diagnose.run.child.trials import heap_look
 from diagnose.run.child.trials.heap_look import HeapLook
 
@@ -20,7 +21,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """What malloc is told; it takes all."""
     told: list[tuple[int, int]] = []
     monkeypatch.setattr(heap_look, "mallopt", lambda *given: told.append(given) or True)
-    monkeypatch.setattr(heap_look, "_is_replaced", lambda: False)
+    monkeypatch.setattr(heap, "_is_replaced", lambda: False)
     for name in ("MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_PAD_"):
         monkeypatch.delenv(name, raising=False)
     return told
@@ -105,6 +106,7 @@ def test_faults_of_large_tensors_go() -> None:
     """Two tensors of 64 MB a step: 32,768 pages of 4 KiB, or fewer that are larger."""
     script = """
 import torch
+from diagnose.run.child.memory import heap
 from diagnose.run.child.trials import heap_look
 heap_look._FAULTS_AT_LEAST = 0
 faults, look = [], heap_look.HeapLook(lambda: 0.0)

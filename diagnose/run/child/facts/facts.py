@@ -73,9 +73,7 @@ class Facts:
         self.layouts = LayoutLook(self.calls, places, place_for, uncounted)
         self.packed = PackedLook(self.calls, places, place_for, uncounted)
         self.autocast_calls = AutocastLook(self.calls, places, place_for, uncounted)
-        self.heap_look = HeapLook(
-            lambda: (self.plain.facts.get("plain_usage") or {}).get("page_faults_per_step", 0.0)
-        )
+        self.heap_look = HeapLook(self._page_faults_before)
         self.larger_batches = BatchLook(self.calls, places, place_for, uncounted)
         self.rare_work = RareWork(places)
         self._frozen: dict[str, Any] | None = None
@@ -97,6 +95,11 @@ class Facts:
 
     def close(self) -> None:
         self._fetches.close()
+
+    def _page_faults_before(self) -> float:
+        """Of a step, before settings are tried."""
+        usages = (self.plain.facts.get(name) or {} for name in ("unrecorded_usage", "plain_usage"))
+        return max(usage.get("page_faults_per_step", 0.0) for usage in usages)
 
     def ticks_left(self, ticks: int) -> int | None:
         """How many are still to come at least, after so many, by the batches that the

@@ -31,6 +31,8 @@ class Usage:
                 "swap_in_bytes_per_s": _difference(after.swapped_in_bytes, before.swapped_in_bytes, seconds),
                 "involuntary_switches_per_step": (after.switches - before.switches) / steps,
                 "page_faults_per_step": (after.page_faults - before.page_faults) / steps,
+                "system_ms_per_step": 1e3 * (after.system_s - before.system_s) / steps,
+                "resident_growth_bytes_per_step": (after.resident_bytes - before.resident_bytes) / steps,
             }
         }
 
@@ -45,6 +47,8 @@ class UsedSoFar(NamedTuple):
     processor_s: float
     switches: int
     page_faults: int  # served without storage
+    system_s: float  # that the kernel worked for this process
+    resident_bytes: int
     busy: int | None
     iowait: int | None
     total: int | None
@@ -64,12 +68,19 @@ def read_counters() -> UsedSoFar:
         process_time(),
         own.ru_nivcsw,
         own.ru_minflt,
+        own.ru_stime,
+        _resident_bytes(),
         total - idle - iowait if known else None,
         iowait if known else None,
         total if known else None,
         _read_bytes(),
         swapped[0] * _PAGE if swapped else None,
     )
+
+
+def _resident_bytes() -> int:
+    pages = _numbers("/proc/self/statm", "")
+    return pages[1] * _PAGE if pages else 0
 
 
 def _read_bytes() -> int | None:

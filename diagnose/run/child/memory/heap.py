@@ -17,10 +17,12 @@ from __future__ import annotations
 import ctypes
 import os
 
+from ..facts.machine import is_loaded
 from ..guard import guarded
 
 TRIM_THRESHOLD, MMAP_MAX, MMAP_MAX_DEFAULT = -1, -4, 65_536  # of malloc.h
 _KEPT_SIZES, _MORE_THAN_KEPT = range(24, 1033, 16), 28  # for each thread; 7 or 16 of each size
+_OTHERS = ("jemalloc", "tcmalloc", "mimalloc")
 _SET_BY_USER = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_MMAP_MAX_")
 
 
@@ -57,6 +59,16 @@ def mallopt(parameter: int, value: int) -> bool:
     """Whether there is such a malloc, and it takes the value."""
     function = getattr(ctypes.CDLL(None), "mallopt", None)
     return function is not None and bool(function(parameter, value))
+
+
+def gives_back() -> bool:
+    """Whether malloc is glibc's, and gives back what is freed as it sees fit."""
+    return not set_by_user() and not _is_replaced() and hasattr(ctypes.CDLL(None), "mallopt")
+
+
+def _is_replaced() -> bool:
+    """Whether another allocator serves the process."""
+    return any(map(is_loaded, _OTHERS))
 
 
 def set_by_user() -> bool:

@@ -18,6 +18,7 @@ from ..accelerator import Activities, synchronize
 from ..coordinator import RankCoordinator
 from ..facts.facts import Facts
 from ..inspection import compiler_in_use
+from ..memory.heap import gives_back
 from ..processor import TICK_ENDS
 from ..recording.calibration import measured_costs
 from ..recording.marks import Marks
@@ -167,7 +168,7 @@ class Phases:
     def _warm_up(self, number: int, now_ns: int) -> None:
         if number == 0:
             self._times.begin("warmup", number, now_ns)
-            self._plain_first = self._activities.come_late(
+            self._plain_first = self._may_change_malloc() or self._activities.come_late(
                 trained=self._clock in (StepClock.OPTIMIZER, StepClock.STEP)
             )
             if not self._plain_first:
@@ -186,6 +187,14 @@ class Phases:
             self._end_early(number, now_ns)
         if self._name == "warmup":
             self._count_calls()
+
+    def _may_change_malloc(self) -> bool:
+        """Whether recordings are to wait until some plain steps are over: on the processor malloc may give
+        memory back in each step until then, and no more once a recording has left something in the heap. Only
+        where the loader promises enough steps.
+        """
+        promised = (self._steps_left() or 0) >= schedule.PROMISED_STEPS
+        return promised and not self._several and not self._activities.in_use and gives_back()
 
     def _count_calls(self) -> None:
         """Those of Python in the step that begins, where a detail may have too many."""
@@ -209,6 +218,7 @@ class Phases:
             self._times.pace_ns(self._period),
             at_once=self._coordinator.spread or not self._coordinator.alone,
             unrecorded=self._plain_first and self._activities.in_use,
+            promised=not (self._calibrated or self._activities.in_use),
         )
         enough = 0 if len(rounds) == 1 else schedule.warm_up_steps(rounds[0])
         if self._coordinator.ends(self._clock, "warmup", self._period, lambda: self._settled(enough)):
@@ -537,7 +547,7 @@ class Phases:
     def _keep_phase(self, *, is_whole: bool = False) -> None:
         self._times.wake()
         self._parts.end()
-        self._facts.plain.end(self._times.steps(self._period))
+        self._facts.plain.end(self._times.steps(self._period), unrecorded=not self._calibrated)
         self._note_pace()
         if self._times.ns:
             phase = {

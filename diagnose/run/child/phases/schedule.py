@@ -33,6 +33,7 @@ _USUAL_STEPS = 8
 _PLAIN_NS, _BRIEF_PARTS_NS, _TIMELINE_NS, _DETAIL_NS = 1_200_000_000, 150_000_000, 200_000_000, 20_000_000
 # plain steps, so many or for so long: what comes back every 25 steps is seen twice
 _SEEN_STEPS, _SEEN_NS = 50, 4 * SECOND
+PROMISED_STEPS = 20  # by a loader: enough to wait with the first recording
 _UNKNOWN_LEFT = 7  # as many steps as a short round has where nobody knows how many are left
 _FEWEST_LEFT = 5
 _FIRST_LOOK = {"plain": 1, "timeline": 2, "detail": 1}  # of a script on a GPU that may end within a few steps
@@ -157,6 +158,12 @@ def rounds(full: Round, steps_left: int | None, step_ns: int, *, unrecorded: boo
             0, {name: replace(budget, cold=True) for name, budget in _shortened(full, counts).items()}
         )
     return [*shorter, full]
+
+
+def brief_first(rounds: list[Round], full: Round, step_ns: int) -> list[Round]:
+    """With one of the fewest steps before them: a script may end its loop before the loader is empty."""
+    brief = _short_round(full, _TO_SHORT_TIMELINE, step_ns)
+    return rounds if rounds[0]["plain"].steps <= brief["plain"].steps else [brief, *rounds]
 
 
 def with_detail(rounds: list[Round], steps: int) -> list[Round]:

@@ -17,8 +17,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from .. import accelerator
-from ..facts.machine import is_loaded
-from ..memory.heap import MMAP_MAX, MMAP_MAX_DEFAULT, TRIM_THRESHOLD, mallopt, set_by_user
+from ..memory.heap import MMAP_MAX, MMAP_MAX_DEFAULT, TRIM_THRESHOLD, gives_back, mallopt
 from ..phases.schedule import SECOND
 
 _STEPS = 8  # of each kind: one that is shorter by itself is to hide nothing
@@ -27,7 +26,6 @@ _FIRST, _GROWING_AT_MOST = 2, 6  # steps that do not count; with memory that is 
 _GROWS = 0.5  # of the faults of a step as it is
 _FAULTS_AT_LEAST = 2000  # a step: fewer pages take below a millisecond
 _KEEPS_ALL, _LEARNED_AT_MOST = 2**31 - 1, 2**26
-_OTHERS = ("jemalloc", "tcmalloc", "mimalloc")
 
 
 class HeapLook:
@@ -47,12 +45,7 @@ class HeapLook:
 
     def begin(self) -> bool:
         """Whether malloc is glibc's, as it is."""
-        if (
-            accelerator.devices()
-            or set_by_user()
-            or _is_replaced()
-            or not mallopt(MMAP_MAX, MMAP_MAX_DEFAULT)
-        ):
+        if accelerator.devices() or not gives_back() or not mallopt(MMAP_MAX, MMAP_MAX_DEFAULT):
             return False
         self._ns, self._faults, self._system_s = [], [], []
         self._keeps, self._settled_at = False, 0
@@ -133,8 +126,3 @@ def _page_faults() -> int:
 def _system_s() -> float:
     """What the system has worked for all threads of this process so far, for their page faults and else."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_stime
-
-
-def _is_replaced() -> bool:
-    """Whether another allocator serves the process."""
-    return any(map(is_loaded, _OTHERS))
