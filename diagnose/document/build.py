@@ -39,6 +39,7 @@ from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
 from diagnose.measure.metrics import METRICS, Measured
 from diagnose.measure.missing import Missing
+from diagnose.measure.page_faults import kept_away_ms
 from diagnose.measure.recording import Recording, rank_folders
 from diagnose.measure.sources import Sources
 from diagnose.measure.spread import row_noise_ms
@@ -198,6 +199,7 @@ def _steps(measured: Measured) -> model.Steps:
         untypical_count=int((~timed.chosen).sum()) if timed else 0,
         untypical_ms=_plain(measured.number("untypical_ms")),
         delayed_share=_plain(measured.number("delayed_share")),
+        page_faults_ms=kept_away_ms(recording),
         plain_ms=_spread(plain_ms),
         timeline_ms=_spread(recorded_ms),
         distortion=timeline.step_ns / 1e6 / step_ms if step_ms > 0 and timeline else None,

@@ -403,6 +403,11 @@ def measurement(document: Document) -> list[str]:
             f"Other programs kept the script's threads from the cores for {share(delayed)} of the time; all "
             "times are without that."
         )
+    if steps.page_faults_ms:
+        said.append(
+            f"Each plain step is {ms(steps.page_faults_ms)} longer than it was timed: steps had more "
+            "page faults before anything was recorded, and the system worked so much more for them."
+        )
     if steps.timeline_ms:
         typical = "" if steps.plain_ms else _typical(steps)
         said.append(f"A step while the timeline was recorded: {_spread(steps.timeline_ms)}{typical}.")

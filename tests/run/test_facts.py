@@ -366,3 +366,13 @@ def test_the_precision_of_products_in_its_old_and_new_setting(monkeypatch: pytes
     assert machine._matmul_precision() == "highest"
     monkeypatch.setattr(torch, "get_float32_matmul_precision", lambda: "medium")
     assert machine._matmul_precision() == "medium"
+
+
+def test_steps_before_anything_is_recorded_are_kept_apart_where_the_loader_promises_enough(
+    run_script: Run,
+) -> None:
+    """Its loader has 32 batches, and is gone through again and again."""
+    run = run_script("plain", stacks=False)
+    before, plain = run.facts["unrecorded_usage"], run.facts["plain_usage"]
+    assert before.keys() == plain.keys() and before != plain
+    assert before["page_faults_per_step"] >= 0 and before["system_ms_per_step"] >= 0

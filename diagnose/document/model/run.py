@@ -126,6 +126,13 @@ class Steps(Struct, kw_only=True):
             "any other time here."
         ),
     ] = None
+    page_faults_ms: Annotated[
+        float,
+        described(
+            "That a step's page faults take by itself, and no more since a recording has left something in "
+            "the heap; part of every time here."
+        ),
+    ] = 0.0
     plain_ms: Annotated[Spread | None, described("The steps without a profiler. Null where none was timed.")]
     timeline_ms: Annotated[
         Spread | None, described("The step as recorded, with the profiler's cost. Null without a timeline.")

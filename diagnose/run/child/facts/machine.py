@@ -178,12 +178,3 @@ _FACTS: dict[str, Callable[[], Any]] = {
     "sync_debug_mode": accelerator.sync_debug_mode,
     "environment_variables": _variables,
 }
-
-
-def is_loaded(library: str) -> bool:
-    """Whether the process has a shared library of that name."""
-    try:
-        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-            return re.search(rf"/lib{library}[-._]", maps.read()) is not None
-    except OSError:
-        return False

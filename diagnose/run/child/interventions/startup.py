@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import accelerator
-from ..facts.machine import is_loaded
+from ..loaded import is_loaded
 from .base import Intervention, Sites
 
 BEFORE = "DIAGNOSE_ENVIRONMENT_BEFORE"  # what the variables that were changed were before, as JSON

@@ -17,8 +17,8 @@ from __future__ import annotations
 import ctypes
 import os
 
-from ..facts.machine import is_loaded
 from ..guard import guarded
+from ..loaded import is_loaded
 
 TRIM_THRESHOLD, MMAP_MAX, MMAP_MAX_DEFAULT = -1, -4, 65_536  # of malloc.h
 _KEPT_SIZES, _MORE_THAN_KEPT = range(24, 1033, 16), 28  # for each thread; 7 or 16 of each size

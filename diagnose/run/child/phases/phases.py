@@ -196,6 +196,11 @@ class Phases:
         promised = (self._steps_left() or 0) >= schedule.PROMISED_STEPS
         return promised and not self._several and not self._activities.in_use and gives_back()
 
+    @property
+    def _is_untouched(self) -> bool:
+        """On the processor alone, no profiler has run yet."""
+        return not (self._calibrated or self._activities.in_use)
+
     def _count_calls(self) -> None:
         """Those of Python in the step that begins, where a detail may have too many."""
         stacks = self._recorded is not None and self._recorded.recording.stacks
@@ -218,7 +223,7 @@ class Phases:
             self._times.pace_ns(self._period),
             at_once=self._coordinator.spread or not self._coordinator.alone,
             unrecorded=self._plain_first and self._activities.in_use,
-            promised=not (self._calibrated or self._activities.in_use),
+            promised=self._is_untouched,
         )
         enough = 0 if len(rounds) == 1 else schedule.warm_up_steps(rounds[0])
         if self._coordinator.ends(self._clock, "warmup", self._period, lambda: self._settled(enough)):
@@ -547,7 +552,7 @@ class Phases:
     def _keep_phase(self, *, is_whole: bool = False) -> None:
         self._times.wake()
         self._parts.end()
-        self._facts.plain.end(self._times.steps(self._period), unrecorded=not self._calibrated)
+        self._facts.plain.end(self._times.steps(self._period), unrecorded=self._is_untouched)
         self._note_pace()
         if self._times.ns:
             phase = {
