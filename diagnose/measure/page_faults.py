@@ -1,7 +1,7 @@
 """Page faults of a step: memory pages that the system gives anew, and what it works for them.
 
 What a recording leaves in glibc's heap may hold it open: malloc gives nothing back from then on, and the
-steps that are timed have no faults any more that they have without us. A run whose loader promises enough
+steps that are timed have no faults any more that they have without us. A run that is promised enough
 steps counts those of a few before anything is recorded (`unrecorded_usage` in facts.json).
 """
 

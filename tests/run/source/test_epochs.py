@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from diagnose.run.child.places import Places
-from diagnose.run.child.source.epochs import UNKNOWN, Round, StepsLeft
+from diagnose.run.child.source.epochs import UNKNOWN, Round, StepsLeft, rounds_left
 
 FLAT = """
 def train(tick):
@@ -46,14 +46,19 @@ def train(tick):
 """
 
 
-def told(folder: Path, source: str, length: int | None = None) -> list[float | None]:
-    """What is left at each tick, from the second on."""
+def loaded(folder: Path, source: str) -> Any:
     path = folder / "script.py"
     path.write_text(source)
     spec = importlib.util.spec_from_file_location("script", path)
     assert spec is not None and spec.loader is not None
     script: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
+    return script
+
+
+def told(folder: Path, source: str, length: int | None = None) -> list[float | None]:
+    """What is left at each tick, from the second on."""
+    script = loaded(folder, source)
     left = StepsLeft(Places(str(folder), str(folder)))
     said: list[float | None] = []
     ticks = 0
@@ -140,3 +145,28 @@ def test_of_a_loop_over_batches(tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", [OVER_A_LOADER, ENDLESS])
 def test_a_loop_that_does_not_tell(tmp_path: Path, source: str) -> None:
     assert set(told(tmp_path, source)) == {None}
+
+
+@pytest.mark.parametrize(
+    ("source", "at_first", "at_last"),
+    [
+        (FLAT, 99, 0),
+        (NESTED, 8, 0),  # the second of ten batches at first, the last of everything at last
+        (OVER_A_LOADER, 4, 0),
+        (ENDLESS, 9, 9),
+    ],
+)
+def test_the_most_rounds_that_a_loop_has_left(
+    tmp_path: Path, source: str, at_first: int, at_last: int
+) -> None:
+    script = loaded(tmp_path, source)
+    places, said = Places(str(tmp_path), str(tmp_path)), []
+
+    def tick() -> None:
+        said.append(rounds_left(places))
+        if len(said) == 101:
+            raise StopIteration
+
+    with contextlib.suppress(StopIteration):
+        script.train(tick)
+    assert (said[0], said[-1]) == (at_first, at_last)

@@ -26,6 +26,7 @@ from ..recording.other_profilers import OtherProfilers
 from ..recording.recorded_phase import RecordedPhase
 from ..recording.recorder import STACKS_CRASH, Recording, stacks_are_safe
 from ..shared_state import Stage
+from ..source.epochs import rounds_left
 from ..steps.step_clock import StepClock
 from ..steps.tick_times import TickTimes
 from ..trials.setting_trials import SettingTrials
@@ -191,10 +192,12 @@ class Phases:
     def _may_change_malloc(self) -> bool:
         """Whether recordings are to wait until some plain steps are over: on the processor malloc may give
         memory back in each step until then, and no more once a recording has left something in the heap. Only
-        where the loader promises enough steps.
+        where the loader or a loop of the script's promises enough steps.
         """
-        promised = (self._steps_left() or 0) >= schedule.PROMISED_STEPS
-        return promised and not self._several and not self._activities.in_use and gives_back()
+        if self._several or self._activities.in_use or not gives_back():
+            return False
+        steps_left = self._steps_left() or 0
+        return max(steps_left, rounds_left(self._facts.places)) >= schedule.PROMISED_STEPS
 
     @property
     def _is_untouched(self) -> bool:

@@ -23,7 +23,7 @@ class Rounds:
         """The rounds to come, as planned before or now.
 
         ``at_once``: in one round whatever is left, for ranks that wait for each other; ``unrecorded``:
-        nothing has been recorded yet; ``promised``: nor here, where only a loader says that steps will come.
+        nothing has been recorded yet; ``promised``: nor here, where a loader or a loop promises steps.
         """
         if self._rounds:
             return self._rounds

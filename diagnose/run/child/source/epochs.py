@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import NamedTuple
 
+from ..guard import guarded
 from ..places import Places
 from .frame_values import Unknown, variables_of
 from .loop_rounds import round_of
@@ -73,6 +74,24 @@ def rounds(around: Iterable[Place], frames: Frames) -> list[Round]:
             told = Round(*round_of(place.loop, variables_of(frames[place.code])))
         found.append(told)
     return found
+
+
+@guarded("counting the rounds that loops have left", 0)
+def rounds_left(places: Places) -> int:
+    """Of the loops around the line that runs in this thread, that with most; 0 where none tells."""
+    frames = frames_now(places)
+    told = rounds(_all_loops(frames, places), frames)
+    return max((total - 1 - now for now, total in told if now is not None and total is not None), default=0)
+
+
+def _all_loops(frames: Frames, places: Places) -> list[Place]:
+    """Around the lines that run, from the innermost outwards."""
+    source = LoopSource()
+    return [
+        place
+        for frame in frames.values()
+        for place in training_loops(loops_around(frame, source, places), frame)
+    ]
 
 
 @dataclass
@@ -152,12 +171,7 @@ class StepsLeft:
         self._first: tuple[int, int] | None = None  # round and steps, when first known
 
     def begin(self) -> None:
-        frames, source = frames_now(self._places), LoopSource()
-        self._around = [
-            place
-            for frame in frames.values()
-            for place in training_loops(loops_around(frame, source, self._places), frame)
-        ]
+        self._around = _all_loops(frames_now(self._places), self._places)
 
     def look(self, steps: int, batches: Round) -> float | None:
         """How many the script's loops have left, about, after so many; None where a loop does not tell.
