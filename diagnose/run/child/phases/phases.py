@@ -182,7 +182,10 @@ class Phases:
                 self._begin_early("timeline", number)
             return
         self._python_calls.end()
-        if self._recorded is None:
+        if number == 1 and self._is_untouched and now_ns - self._times.ns[0] > schedule.WAITED_FOR_NS:
+            self._calibrate()
+            self._begin_early("timeline", number)
+        elif self._recorded is None:
             self._settle(number, now_ns)
         elif number >= (self._recorded.until or 0):
             self._end_early(number, now_ns)
@@ -192,7 +195,7 @@ class Phases:
     def _may_change_malloc(self) -> bool:
         """Whether recordings are to wait until some plain steps are over: on the processor malloc may give
         memory back in each step until then, and no more once a recording has left something in the heap. Only
-        where the loader or a loop of the script's promises enough steps.
+        where the loader or a loop of the script's promises enough steps, and a step is not long.
         """
         if self._several or self._activities.in_use or not gives_back():
             return False
