@@ -243,14 +243,6 @@ def test_a_short_round_comes_first_where_few_steps_are_left_or_nobody_knows(
     assert not any(budget.least_ns for budget in first.values())
 
 
-def test_where_steps_are_promised_a_brief_round_of_nine_comes_first() -> None:
-    full, step_ns = budgets(), 100_000_000
-    brief = {"plain": 5, "parts": 1, "timeline": 2, "detail": 1}
-    for left, later in ((35, [full]), (None, [full]), (28, schedule.rounds(full, 28, step_ns))):
-        first, *others = schedule.brief_first(schedule.rounds(full, left, step_ns), full, step_ns)
-        assert (counts(first), others) == (brief, later)
-
-
 @pytest.mark.parametrize(
     ("left", "looks"), [(None, True), (5, True), (8, True), (9, False), (28, False), (35, False)]
 )

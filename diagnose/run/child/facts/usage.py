@@ -19,7 +19,7 @@ class Usage:
     def stop(self) -> None:
         self._after = read_counters()
 
-    def facts(self, steps: int) -> dict[str, Any]:
+    def facts(self, steps: float) -> dict[str, Any]:
         before, after = self._before, self._after
         seconds = after.seconds - before.seconds
         return {

@@ -38,6 +38,7 @@ from .python_calls import PythonCalls
 from .results import Results
 from .room import Room
 from .rounds import Rounds
+from .unrecorded import Unrecorded
 from .warm_up import WarmUp
 
 _NEVER = 1 << 62
@@ -81,7 +82,7 @@ class Phases:
         self._period = 1
         self._step_ns = 0  # how long one took lately; 0 before the first
         self._plain_step_ns = 0  # of those without a profiler
-        self._warm = WarmUp()
+        self._warm, self._unrecorded = WarmUp(), Unrecorded()
         self._name = "warmup"
         self._first_tick = 0
         self._recorded: RecordedPhase | None = None  # that is being recorded
@@ -169,22 +170,25 @@ class Phases:
     def _warm_up(self, number: int, now_ns: int) -> None:
         if number == 0:
             self._times.begin("warmup", number, now_ns)
-            self._plain_first = self._may_change_malloc() or self._activities.come_late(
+            self._plain_first = self._activities.come_late(
                 trained=self._clock in (StepClock.OPTIMIZER, StepClock.STEP)
             )
-            if not self._plain_first:
+            self._unrecorded.waits = not self._plain_first and self._is_worth_waiting()
+            waits = self._plain_first or self._unrecorded.tick(number, now_ns)
+            if not waits:
                 self._calibrate()
             self._parts.begin(self._name, self._step_ns)
             self._update().write()
-            if self._plain_first:
+            if waits:
                 self._times.last_is_now()
             else:
                 self._begin_early("timeline", number)
             return
         self._python_calls.end()
-        if number == 1 and self._is_untouched and now_ns - self._times.ns[0] > schedule.WAITED_FOR_NS:
-            self._calibrate()
-            self._begin_early("timeline", number)
+        if self._unrecorded.waits:
+            if not self._unrecorded.tick(number, now_ns):
+                self._calibrate()
+                self._begin_early("timeline", number)
         elif self._recorded is None:
             self._settle(number, now_ns)
         elif number >= (self._recorded.until or 0):
@@ -192,20 +196,13 @@ class Phases:
         if self._name == "warmup":
             self._count_calls()
 
-    def _may_change_malloc(self) -> bool:
-        """Whether recordings are to wait until some plain steps are over: on the processor malloc may give
-        memory back in each step until then, and no more once a recording has left something in the heap. Only
-        where the loader or a loop of the script's promises enough steps, and a step is not long.
+    def _is_worth_waiting(self) -> bool:
+        """Whether malloc may give back what is freed, and a loader or a loop of the script's promises enough
+        steps. Ranks that wait for each other would all have to wait.
         """
         if self._several or self._activities.in_use or not gives_back():
             return False
-        steps_left = self._steps_left() or 0
-        return max(steps_left, rounds_left(self._facts.places)) >= schedule.PROMISED_STEPS
-
-    @property
-    def _is_untouched(self) -> bool:
-        """On the processor alone, no profiler has run yet."""
-        return not (self._calibrated or self._activities.in_use)
+        return max(self._steps_left() or 0, rounds_left(self._facts.places)) >= schedule.PROMISED_TICKS
 
     def _count_calls(self) -> None:
         """Those of Python in the step that begins, where a detail may have too many."""
@@ -229,7 +226,6 @@ class Phases:
             self._times.pace_ns(self._period),
             at_once=self._coordinator.spread or not self._coordinator.alone,
             unrecorded=self._plain_first and self._activities.in_use,
-            promised=self._is_untouched,
         )
         enough = 0 if len(rounds) == 1 else schedule.warm_up_steps(rounds[0])
         if self._coordinator.ends(self._clock, "warmup", self._period, lambda: self._settled(enough)):
@@ -558,7 +554,7 @@ class Phases:
     def _keep_phase(self, *, is_whole: bool = False) -> None:
         self._times.wake()
         self._parts.end()
-        self._facts.plain.end(self._times.steps(self._period), unrecorded=self._is_untouched)
+        self._facts.plain.end(self._times.steps(self._period))
         self._note_pace()
         if self._times.ns:
             phase = {
@@ -590,6 +586,7 @@ class Phases:
                 "empty."
             )
         self._facts.trials = self._trials.facts
+        self._facts.plain.facts.update(self._unrecorded.facts(self._period))
         self._facts.recorded_steps = self._ticks_recorded / self._period
         share = self._times.own_profiler_share
         if share is not None:

@@ -62,11 +62,8 @@ class PlainPhase:
                 note(_about(self._memory), error)
                 self._watching.remove(self._memory)
 
-    def end(self, steps: int, *, unrecorded: bool = False) -> None:
-        """Harmless when the phase has ended already. Without a whole step there are no facts. ``unrecorded``:
-        nothing has been recorded yet; what steps used then is kept beside what later ones do.
-        """
-        ended = bool(self._watching) and steps > 0
+    def end(self, steps: int) -> None:
+        """Harmless when the phase has ended already. Without a whole step there are no facts."""
         while self._watching:
             watcher = self._watching.pop()
             try:
@@ -74,8 +71,6 @@ class PlainPhase:
                 self.facts.update(watcher.facts(steps) if steps else {})
             except Exception as error:
                 note(_about(watcher), error)
-        if ended and unrecorded:
-            self.facts["unrecorded_usage"] = self.facts.get("plain_usage")
 
 
 def _about(watcher: _Watcher) -> str:

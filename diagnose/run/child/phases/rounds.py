@@ -17,21 +17,16 @@ class Rounds:
         self._rounds: list[Round] = []  # the one in progress and those to come
         self._names: list[str] = []  # of its phases to come
 
-    def plan(
-        self, steps_left: int | None, pace_ns: int, *, at_once: bool, unrecorded: bool, promised: bool
-    ) -> list[Round]:
+    def plan(self, steps_left: int | None, pace_ns: int, *, at_once: bool, unrecorded: bool) -> list[Round]:
         """The rounds to come, as planned before or now.
 
         ``at_once``: in one round whatever is left, for ranks that wait for each other; ``unrecorded``:
-        nothing has been recorded yet; ``promised``: nor here, where a loader or a loop promises steps.
+        nothing has been recorded yet.
         """
         if self._rounds:
             return self._rounds
         full = schedule.paced(self._full, pace_ns)
-        if at_once:
-            return [full]
-        rounds = schedule.rounds(full, steps_left, pace_ns, unrecorded=unrecorded)
-        return schedule.brief_first(rounds, full, pace_ns) if promised else rounds
+        return [full] if at_once else schedule.rounds(full, steps_left, pace_ns, unrecorded=unrecorded)
 
     def enter(self, rounds: list[Round]) -> None:
         """The first of them begins."""

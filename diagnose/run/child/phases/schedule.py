@@ -33,8 +33,8 @@ _USUAL_STEPS = 8
 _PLAIN_NS, _BRIEF_PARTS_NS, _TIMELINE_NS, _DETAIL_NS = 1_200_000_000, 150_000_000, 200_000_000, 20_000_000
 # plain steps, so many or for so long: what comes back every 25 steps is seen twice
 _SEEN_STEPS, _SEEN_NS = 50, 4 * SECOND
-PROMISED_STEPS = 20  # by a loader or a loop: enough to wait with the first recording
-WAITED_FOR_NS = SECOND  # a step at most: somebody may end the script by hand before ten long ones
+PROMISED_TICKS = 20  # by a loader or a loop: enough to wait with the first recording, until that tick
+WAITED_TICKS, WAITED_FOR_NS = 5, SECOND  # if one takes so long at most
 _UNKNOWN_LEFT = 7  # as many steps as a short round has where nobody knows how many are left
 _FEWEST_LEFT = 5
 _FIRST_LOOK = {"plain": 1, "timeline": 2, "detail": 1}  # of a script on a GPU that may end within a few steps
@@ -159,15 +159,6 @@ def rounds(full: Round, steps_left: int | None, step_ns: int, *, unrecorded: boo
             0, {name: replace(budget, cold=True) for name, budget in _shortened(full, counts).items()}
         )
     return [*shorter, full]
-
-
-def brief_first(rounds: list[Round], full: Round, step_ns: int) -> list[Round]:
-    """With one of few steps before them, or in place of one of fewer: a script may leave its loop before the
-    promised steps.
-    """
-    brief = _short_round(full, _TO_SHORT_TIMELINE, step_ns)
-    has_fewer = rounds[0]["plain"].steps <= brief["plain"].steps
-    return [brief, *(rounds[1:] if has_fewer else rounds)]
 
 
 def with_detail(rounds: list[Round], steps: int) -> list[Round]:
