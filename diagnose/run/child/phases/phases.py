@@ -1,8 +1,8 @@
 """The phases of one recording: leads through them tick by tick and writes what each one gave.
 
-While the script warms up, a short timeline and a step of detail are recorded at once. Then come plain steps,
-their parts, the timeline and the detail, in a short round first if the script may end before a full one. Of
-two phases of a name the one with more steps counts.
+While the script warms up, a short timeline and a step of detail are recorded at once, or from the sixth tick
+on (`unrecorded.py`). Then come plain steps, their parts, the timeline and the detail, in a short round first
+if the script may end before a full one. Of two phases of a name the one with more steps counts.
 """
 
 from __future__ import annotations
