@@ -276,10 +276,11 @@ class Phases:
 
     def _stop(self) -> RecordedPhase:
         """What has been recorded, with its recording stopped; the next one may begin."""
-        recorded, self._recorded = self._recorded, None
+        recorded = self._recorded
         assert recorded is not None
         synchronize(self._activities.device)
         recorded.recording.stop()
+        self._recorded = None  # until then a failure discards it
         return recorded
 
     def _end_early(self, number: int, now_ns: int) -> None:
