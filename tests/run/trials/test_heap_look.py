@@ -106,7 +106,6 @@ def test_faults_of_large_tensors_go() -> None:
     """Two tensors of 64 MB a step: 32,768 pages of 4 KiB, or fewer that are larger."""
     script = """
 import torch
-from diagnose.run.child.memory import heap
 from diagnose.run.child.trials import heap_look
 heap_look._FAULTS_AT_LEAST = 0
 faults, look = [], heap_look.HeapLook(lambda: 0.0)

@@ -69,7 +69,7 @@ def read_counters() -> UsedSoFar:
         own.ru_nivcsw,
         own.ru_minflt,
         own.ru_stime,
-        _resident_bytes(),
+        resident_bytes(),
         total - idle - iowait if known else None,
         iowait if known else None,
         total if known else None,
@@ -78,7 +78,8 @@ def read_counters() -> UsedSoFar:
     )
 
 
-def _resident_bytes() -> int:
+def resident_bytes() -> int:
+    """Of this process, now; 0 where the kernel does not tell."""
     pages = _numbers("/proc/self/statm", "")
     return pages[1] * _PAGE if pages else 0
 

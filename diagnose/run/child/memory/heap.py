@@ -61,7 +61,7 @@ def mallopt(parameter: int, value: int) -> bool:
     return function is not None and bool(function(parameter, value))
 
 
-def gives_back() -> bool:
+def is_as_it_comes() -> bool:
     """Whether malloc is glibc's, and gives back what is freed as it sees fit."""
     return not set_by_user() and not _is_replaced() and hasattr(ctypes.CDLL(None), "mallopt")
 

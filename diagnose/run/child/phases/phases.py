@@ -18,7 +18,6 @@ from ..accelerator import Activities, synchronize
 from ..coordinator import RankCoordinator
 from ..facts.facts import Facts
 from ..inspection import compiler_in_use
-from ..memory.heap import gives_back
 from ..processor import TICK_ENDS
 from ..recording.calibration import measured_costs
 from ..recording.marks import Marks
@@ -26,7 +25,6 @@ from ..recording.other_profilers import OtherProfilers
 from ..recording.recorded_phase import RecordedPhase
 from ..recording.recorder import STACKS_CRASH, Recording, stacks_are_safe
 from ..shared_state import Stage
-from ..source.epochs import rounds_left
 from ..steps.step_clock import StepClock
 from ..steps.tick_times import TickTimes
 from ..trials.setting_trials import SettingTrials
@@ -173,8 +171,9 @@ class Phases:
             self._plain_first = self._activities.come_late(
                 trained=self._clock in (StepClock.OPTIMIZER, StepClock.STEP)
             )
-            self._unrecorded.waits = not self._plain_first and self._is_worth_waiting()
-            waits = self._plain_first or self._unrecorded.tick(number, now_ns)
+            if not (self._plain_first or self._several):
+                self._unrecorded.begin(now_ns, self._steps_left(), self._facts.places)
+            waits = self._plain_first or self._unrecorded.waits
             if not waits:
                 self._calibrate()
             self._parts.begin(self._name, self._step_ns)
@@ -195,14 +194,6 @@ class Phases:
             self._end_early(number, now_ns)
         if self._name == "warmup":
             self._count_calls()
-
-    def _is_worth_waiting(self) -> bool:
-        """Whether malloc may give back what is freed, and a loader or a loop of the script's promises enough
-        steps. Ranks that wait for each other would all have to wait.
-        """
-        if self._several or self._activities.in_use or not gives_back():
-            return False
-        return max(self._steps_left() or 0, rounds_left(self._facts.places)) >= schedule.PROMISED_TICKS
 
     def _count_calls(self) -> None:
         """Those of Python in the step that begins, where a detail may have too many."""

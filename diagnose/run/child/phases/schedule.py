@@ -33,8 +33,8 @@ _USUAL_STEPS = 8
 _PLAIN_NS, _BRIEF_PARTS_NS, _TIMELINE_NS, _DETAIL_NS = 1_200_000_000, 150_000_000, 200_000_000, 20_000_000
 # plain steps, so many or for so long: what comes back every 25 steps is seen twice
 _SEEN_STEPS, _SEEN_NS = 50, 4 * SECOND
-PROMISED_TICKS = 20  # by a loader or a loop: enough to wait with the first recording, until that tick
-WAITED_TICKS, WAITED_FOR_NS = 5, 2 * SECOND  # if one takes so long at most
+# the first recording may wait for that tick where so many are promised and the first step took no longer
+WAITED_TICKS, PROMISED_TICKS, WAITED_FOR_NS = 5, 20, 2 * SECOND
 _UNKNOWN_LEFT = 7  # as many steps as a short round has where nobody knows how many are left
 _FEWEST_LEFT = 5
 _FIRST_LOOK = {"plain": 1, "timeline": 2, "detail": 1}  # of a script on a GPU that may end within a few steps

@@ -17,7 +17,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from .. import accelerator
-from ..memory.heap import MMAP_MAX, MMAP_MAX_DEFAULT, TRIM_THRESHOLD, gives_back, mallopt
+from ..memory.heap import MMAP_MAX, MMAP_MAX_DEFAULT, TRIM_THRESHOLD, is_as_it_comes, mallopt
 from ..phases.schedule import SECOND
 
 _STEPS = 8  # of each kind: one that is shorter by itself is to hide nothing
@@ -45,7 +45,7 @@ class HeapLook:
 
     def begin(self) -> bool:
         """Whether malloc is glibc's, as it is."""
-        if accelerator.devices() or not gives_back() or not mallopt(MMAP_MAX, MMAP_MAX_DEFAULT):
+        if accelerator.devices() or not is_as_it_comes() or not mallopt(MMAP_MAX, MMAP_MAX_DEFAULT):
             return False
         self._ns, self._faults, self._system_s = [], [], []
         self._keeps, self._settled_at = False, 0
