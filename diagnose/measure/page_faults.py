@@ -14,9 +14,8 @@ import numpy as np
 from diagnose.measure.recording import Recording
 
 FAULTS_AT_LEAST = 2000  # a step, as the run asks for: fewer pages take below a millisecond
-FAR_MORE = 1.5
-PAGE_BYTES = 4096  # of the smallest pages
-_MANY_MORE = 2.0
+_FAR_MORE, _MANY_MORE = 1.5, 2.0
+_PAGE_BYTES = 4096  # of the smallest pages
 
 
 class PageFaults(NamedTuple):
@@ -28,7 +27,11 @@ class PageFaults(NamedTuple):
     @property
     def bytes(self) -> float:
         """That they give the step, at least."""
-        return PAGE_BYTES * self.number
+        return _PAGE_BYTES * self.number
+
+    def are_far_more(self, others: float) -> bool:
+        """Than so many, and enough to matter."""
+        return self.number >= max(FAULTS_AT_LEAST, _FAR_MORE * others)
 
 
 def of_plain_steps(recording: Recording) -> PageFaults | None:
@@ -50,11 +53,10 @@ def kept_away(recording: Recording) -> PageFaults | None:
     before, plain = (recording.facts.get(name) or {} for name in ("unrecorded_usage", "plain_usage"))
     if "page_faults_per_step" not in before or "system_ms_per_step" not in plain:
         return None
-    count = before["page_faults_per_step"]
-    again = count - max(0.0, before["resident_growth_bytes_per_step"]) / PAGE_BYTES  # the others it needs
-    if again < max(FAULTS_AT_LEAST, FAR_MORE * plain["page_faults_per_step"]):
-        return None
-    return PageFaults(again, before["system_ms_per_step"] * again / count)
+    count = max(1.0, before["page_faults_per_step"])
+    again = count - max(0.0, before["resident_growth_bytes_per_step"]) / _PAGE_BYTES  # the others it needs
+    faults = PageFaults(again, before["system_ms_per_step"] * again / count)
+    return faults if faults.are_far_more(plain["page_faults_per_step"]) else None
 
 
 def kept_away_ms(recording: Recording) -> float:

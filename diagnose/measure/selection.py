@@ -108,6 +108,10 @@ class Selection(View):
         inside = self.optimizer_steps | self.loader_next
         return started_in(self.host, self.host_intervals(np.flatnonzero(inside)))
 
+    def of_the_script(self, rows: Rows) -> Rows:
+        """Those of these host events that are neither of a backward nor library work."""
+        return rows[~self.host["backward"].to_numpy()[rows] & ~self.in_library_work[rows]]
+
     @cached_property
     def row_loops(self) -> list[Rows]:
         own = (self.kind == "op") & self.on_training_thread & self.in_steps & ~self.in_library_work

@@ -11,14 +11,7 @@ import numpy as np
 from diagnose.measure.areas.settings import NOT_TRIED, ONLY_NOISE, QUANTILE, shorter_share
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import Missing
-from diagnose.measure.page_faults import (
-    FAR_MORE,
-    FAULTS_AT_LEAST,
-    PageFaults,
-    kept_away,
-    kept_away_ms,
-    of_plain_steps,
-)
+from diagnose.measure.page_faults import kept_away, kept_away_ms, of_plain_steps
 
 _WARM_CACHES = 1.5
 _STEADY = 1.25  # the third quartile of steps over the first: 1.04 alone on a machine, 1.4 beside others
@@ -73,7 +66,8 @@ def _trial(measured: Measured) -> dict[str, Any] | None:
     if trial is None or not trial["changed_ms"] or "kept_system_ms" not in trial:
         return trial
     recording = measured.recording
-    usual = kept_away(recording) or _many(of_plain_steps(recording), trial["page_faults"])
+    before, plain = kept_away(recording), of_plain_steps(recording)
+    usual = before or (plain if plain is not None and plain.are_far_more(trial["page_faults"]) else None)
     if usual is None or _new_bytes(measured) > _NEW * usual.bytes:
         return trial
     return trial | {
@@ -81,11 +75,6 @@ def _trial(measured: Measured) -> dict[str, Any] | None:
         "system_ms": usual.system_ms - trial["kept_system_ms"],
         "as_is_ms": (recording.step_ns("plain") / 1e6 + kept_away_ms(recording)).tolist(),
     }
-
-
-def _many(faults: PageFaults | None, tried: int) -> PageFaults | None:
-    """If they are far more than steps had that were tried."""
-    return faults if faults is not None and faults.number >= max(FAULTS_AT_LEAST, FAR_MORE * tried) else None
 
 
 def _new_bytes(measured: Measured) -> float:
@@ -99,10 +88,10 @@ def _also_in_plain_steps(measured: Measured, page_faults: int) -> float:
     """As large a part of the faults as steps had before anything was recorded: what a recording leaves in the
     heap may make malloc give back what it kept until then. Older recordings did not count these.
     """
-    usage = measured.recording.facts.get("plain_usage") or {}
-    plain: float | None = usage.get("page_faults_per_step")
     if kept_away(measured.recording) is not None:
         return 1.0
+    usage = measured.recording.facts.get("plain_usage") or {}
+    plain: float | None = usage.get("page_faults_per_step")
     return min(1.0, plain / max(1, page_faults)) if plain is not None else 1.0
 
 

@@ -131,8 +131,7 @@ def _float64(view: Selection) -> Rows:
     attributed=lambda view, rows: work_time(view, _float64(view)),
 )
 def _float64_ops(view: Selection) -> Rows:
-    rows = _float64(view)
-    return rows[~view.host["backward"].to_numpy()[rows] & ~view.in_library_work[rows]]
+    return view.of_the_script(_float64(view))
 
 
 @selector(
@@ -144,6 +143,7 @@ def _float64_factorizations(view: Selection) -> Rows:
     return view.named(view.name_matches(FACTORIZATION_OP) & _with_dtypes(view, DOUBLE))
 
 
+@once
 def _float64_layers(view: Selection) -> Rows:
     """Those of the operators that compute with 64-bit inputs whose inputs are far larger than the matrices
     that are factorized, where layers with weights are among them.
@@ -151,15 +151,15 @@ def _float64_layers(view: Selection) -> Rows:
     rows, matrices = _float64(view), _float64_factorizations(view)
     if not len(matrices):
         return NO_ROWS
-    large = rows[_number_counts(view, rows) >= _FAR_LARGER * _number_counts(view, matrices).max()]
+    largest = _largest_inputs(view)
+    large = rows[largest[rows] >= _FAR_LARGER * largest[matrices].max()]
     return large if view.name_matches(LINEAR_LAYER_OP)[large].any() else NO_ROWS
 
 
-def _number_counts(view: Selection, rows: Rows) -> np.ndarray:
-    """How many numbers each operator's largest input has."""
+def _largest_inputs(view: Selection) -> np.ndarray:
+    """How many numbers each host event's largest input has; -1 where no shape was recorded."""
     shapes = view.host["shapes"].array
-    largest = np.array([*(max(number_counts(text)) for text in shapes.categories), -1])
-    return largest[shapes.codes[rows]]
+    return np.array([*(max(number_counts(text)) for text in shapes.categories), -1])[shapes.codes]
 
 
 @selector(
@@ -170,8 +170,7 @@ def _number_counts(view: Selection, rows: Rows) -> np.ndarray:
     attributed=lambda view, rows: work_time(view, _float64_layers(view)),
 )
 def _float64_layer_ops(view: Selection) -> Rows:
-    rows = _float64_layers(view)
-    return rows[~view.host["backward"].to_numpy()[rows] & ~view.in_library_work[rows]]
+    return view.of_the_script(_float64_layers(view))
 
 
 @selector(

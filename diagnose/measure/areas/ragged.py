@@ -27,8 +27,7 @@ def _work_and_waits(view: Selection, rows: Rows) -> Intervals:
 
 def _in_forward(view: Selection, pattern: str) -> Rows:
     """The outermost operators of that name on the training thread, without backward, optimizer and loader."""
-    rows = outermost(view, view.name_matches(pattern) & view.on_training_thread)
-    return rows[~view.host["backward"].to_numpy()[rows] & ~view.in_library_work[rows]]
+    return view.of_the_script(outermost(view, view.name_matches(pattern) & view.on_training_thread))
 
 
 @selector("coalescing", "coalescing sparse tensors", attributed=_work_and_waits)

@@ -173,12 +173,9 @@ class Phases:
             )
             if not (self._plain_first or self._several):
                 self._unrecorded.begin(now_ns, self._steps_left(), self._facts.places)
-            waits = self._plain_first or self._unrecorded.waits
-            if not waits:
-                self._calibrate()
             self._parts.begin(self._name, self._step_ns)
             self._update().write()
-            if waits:
+            if self._plain_first or self._unrecorded.waits:
                 self._times.last_is_now()
             else:
                 self._begin_early("timeline", number)
@@ -186,7 +183,6 @@ class Phases:
         self._python_calls.end()
         if self._unrecorded.waits:
             if not self._unrecorded.tick(number, now_ns):
-                self._calibrate()
                 self._begin_early("timeline", number)
         elif self._recorded is None:
             self._settle(number, now_ns)
@@ -202,6 +198,9 @@ class Phases:
             self._python_calls.count(self._times.pace_ns(self._period))
 
     def _calibrate(self) -> None:
+        """Once, before anything is recorded."""
+        if self._calibrated:
+            return
         self._calibrated = True
         self._facts.profiler_costs = (
             None if self._foreign.active else measured_costs(self._marks, self._activities)
@@ -251,6 +250,7 @@ class Phases:
 
     def _begin_early(self, name: str, number: int) -> None:
         """Record at once: the script may end before it has warmed up."""
+        self._calibrate()
         if self._foreign.active:
             return
         ticks = schedule.EARLY_STEPS[name] * (
@@ -358,8 +358,7 @@ class Phases:
         """A device's work may be missing at the begin of a session (pytorch#192021):
         one step more, which does not count.
         """
-        if not self._calibrated:
-            self._calibrate()
+        self._calibrate()
         recording = Recording(self._marks, self._foreign, self._activities, stacks=name == "detail")
         dropped_ticks = self._period if self._activities.has_device else 0
         self._first_tick = number + dropped_ticks

@@ -60,11 +60,10 @@ def _may_hold_locals(code: CodeType) -> bool:
         )
         if not is_name or not isinstance(step.argval, str) or step.argval not in _GIVE_LOCALS:
             continue
-        first, second = (following.opname for following in (*steps[number + 1 : number + 3], step, step)[:2])
-        is_given_something = first.startswith("LOAD_")
-        if step.argval in _OF_WHAT_IS_GIVEN and is_given_something:
-            continue
-        if not (first.startswith("CALL") and second == "CONTAINS_OP"):  # it is asked and let go at once
+        following = [later.opname for later in steps[number + 1 : number + 3]]  # a function at least returns
+        is_given_something = following[0].startswith("LOAD_")
+        is_only_asked = following[0].startswith("CALL") and following[1:] == ["CONTAINS_OP"]
+        if not (is_only_asked or (step.argval in _OF_WHAT_IS_GIVEN and is_given_something)):
             return True
     return not _FIND_FRAMES.isdisjoint(code.co_names)
 
