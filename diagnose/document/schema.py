@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
@@ -16,7 +17,19 @@ def json_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The result document of diagnose",
     }
-    return about | msgspec.json.schema(Document)
+    return about | _described(msgspec.json.schema(Document))
+
+
+def _described(schema: Any) -> Any:
+    """The schema without the source's indentation in its descriptions, which msgspec keeps before 0.23."""
+    if isinstance(schema, list):
+        return [_described(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: inspect.cleandoc(part) if key == "description" and isinstance(part, str) else _described(part)
+        for key, part in schema.items()
+    }
 
 
 def problems(document: Document) -> list[str]:

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 
 from benchmarks.samples import SAMPLES, is_recorded
@@ -147,6 +148,15 @@ def test_every_key_and_every_object_is_described() -> None:
         for key, about in shape.get("properties", {}).items()  # an enumeration has none
     }
     assert [key for key, about in keys.items() if not about.get("description")] == []
+
+
+def test_a_description_has_no_indentation_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """msgspec 0.22 gave docstrings as they stand in the source, 0.23 cleans them."""
+    raw = {"$defs": {"Run": {"description": "One.\n\n    Two.", "properties": {"description": {}}}}}
+    monkeypatch.setattr(msgspec.json, "schema", lambda _: raw)
+    assert json_schema()["$defs"] == {
+        "Run": {"description": "One.\n\nTwo.", "properties": {"description": {}}}
+    }
 
 
 def refused(document: dict[str, Any]) -> str:
