@@ -49,6 +49,18 @@ def _no_script_unless_live(request: pytest.FixtureRequest) -> Iterator[None]:
         pytest.fail(f"starts {_started[0]}, so it is live: see {__name__} or mark it", pytrace=False)
 
 
+@pytest.fixture(autouse=True)
+def _environment_stays() -> Iterator[None]:
+    """What one test leaves in the environment, the scripts of another would run with."""
+    before = _environment()
+    yield
+    assert _environment() == before, "the test changed the environment"
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+
+
 def _note_scripts(event: str, arguments: tuple[object, ...]) -> None:
     if event == "subprocess.Popen" and isinstance(command := arguments[1], (list, tuple)):
         words = [os.fsdecode(word) for word in command]

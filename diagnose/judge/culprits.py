@@ -60,6 +60,8 @@ def _from_events(measured: Measured, selector: Selector, ms_per_step: float) -> 
     if view is None or not len(rows):
         return ()
     events = _places(view, selector, rows)
+    if not len(events):
+        return ()
     lines = events.groupby(LINE, sort=False, observed=True)
     line, (_, step) = lines.ngroup().to_numpy(), np.unique(events["step"].to_numpy(), return_inverse=True)
     by_step = np.zeros((lines.ngroups, int(step.max()) + 1), np.int64)

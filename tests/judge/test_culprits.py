@@ -5,6 +5,7 @@ from __future__ import annotations
 from diagnose.judge.culprits import Culprit, culprits
 from diagnose.judge.timelines import measured_case
 from diagnose.measure.measured import FactPlace, FactSelector
+from diagnose.measure.metrics import SELECTORS
 
 STEP = measured_case({"timeline": "main  0  100  step  ProfilerStep#1\nmain  10  10  op  aten::mm"})
 
@@ -23,3 +24,9 @@ def test_a_place_without_a_file_is_no_culprit() -> None:
     assert (
         culprits(STEP, FactSelector("s", "", lambda measured: [FactPlace("", -1, "", 1.0, None)]), 0.0) == ()
     )
+
+
+def test_kernels_alone_have_no_line() -> None:
+    """A trace without a host (found by a generated one)."""
+    kernels = measured_case({"timeline": "gpu  0  1  kernel  gemm"})
+    assert culprits(kernels, SELECTORS["kernels"], 0.001) == ()
