@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -41,6 +42,7 @@ def cluster(scheduler: str = "", workers: int | None = None) -> Iterator[Client]
         return
     free_port = "127.0.0.1:0"
     with (
+        _environment_kept(),
         dask.config.set(SETTINGS),
         LocalCluster(
             n_workers=workers,
@@ -51,6 +53,18 @@ def cluster(scheduler: str = "", workers: int | None = None) -> Iterator[Client]
         Client(local) as client,
     ):
         yield client
+
+
+@contextmanager
+def _environment_kept() -> Iterator[None]:
+    """What Dask sets for the workers that it starts (OMP_NUM_THREADS=1 and more), it sets in this process."""
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        for name in os.environ.keys() - before.keys():
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def _connected(scheduler: str) -> Client:
