@@ -82,3 +82,10 @@ def test_an_own_profiler_on_a_schedule_is_inert_while_ours_records(run_script: R
     assert 0 < run.facts["own_profiler_share"] < 1
     assert any("was disabled while ours recorded" in note for note in run.steps["notes"])
     assert json.loads((tmp_path / "theirs.json").read_text())["traceEvents"]  # the last one is recorded again
+
+
+def test_nothing_warns_that_does_not_warn_without_us(run_script: Run) -> None:
+    """Torch's profiler reads the gradients of parameters, and warns of those that can have none."""
+    run = run_script("not_leaves")
+    assert run.steps_in("detail") > 0
+    assert "Warning" not in run.stderr

@@ -6,7 +6,7 @@ import warnings
 
 from diagnose.run.child import unwarned as module
 from diagnose.run.child.facts.machine import environment
-from diagnose.run.child.unwarned import no_warnings_at_our_lines, unwarned
+from diagnose.run.child.unwarned import no_warnings_of_ours, unwarned
 
 
 def test_a_warning_that_was_shown_does_not_come_again() -> None:
@@ -34,7 +34,7 @@ def test_no_warning_stands_at_a_line_of_ours() -> None:
     warn = "import warnings; warnings.warn('as torch does, of who calls it', UserWarning, stacklevel=1)"
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("default")
-        no_warnings_at_our_lines()
+        no_warnings_of_ours()
         exec(warn, {"__name__": f"{module.__package__}.dataflow"})
         assert shown == []
         exec(warn, {"__name__": "__main__"})

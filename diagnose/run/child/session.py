@@ -34,7 +34,7 @@ from .sigterm import Termination
 from .steps.clock import Clock
 from .stop import Stopper, StopRun
 from .trials.setting_trials import SettingTrials
-from .unwarned import no_warnings_at_our_lines
+from .unwarned import no_warnings_of_ours
 from .watching.snap_signal import SnapSignal
 from .watching.watched_run import WatchedRun
 from .watching.windows import snap_folder
@@ -390,7 +390,7 @@ def begin(plan: dict[str, Any]) -> None:
 
     Raises TypeError if the parent did not write the plan.
     """
-    no_warnings_at_our_lines()
+    no_warnings_of_ours()
     session = Session(Plan(**plan))
     try:
         session.install()

@@ -23,8 +23,11 @@ def unwarned() -> Iterator[None]:
         filters[:] = of_the_script
 
 
-def no_warnings_at_our_lines() -> None:
+def no_warnings_of_ours() -> None:
     """Where we call for the script, torch warns of a line of ours, which helps nobody: elsewhere it warns
-    of the script's. To be said before the script begins, for Python then forgets what it has shown.
+    of the script's. A profiler with stacks reads the gradients of a module's parameters as it is called, also
+    of those that have none. To be said before the script begins, for Python then forgets what it has shown.
     """
     warnings.filterwarnings("ignore", module=re.escape(__package__) + r"\.")
+    no_gradient = r"The \.grad attribute of a Tensor that is not a leaf"
+    warnings.filterwarnings("ignore", no_gradient, UserWarning, r"torch\.nn\.modules\.module")
