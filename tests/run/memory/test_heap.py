@@ -27,8 +27,32 @@ give_back()
 print(high - low, libc.sbrk(0) - low)
 """
 
+OF_THE_SCRIPT = """
+import ctypes
+from diagnose.run.child.memory.heap import MMAP_MAX, is_as_it_comes, keep_thresholds
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's malloc can be asked")
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+print(is_as_it_comes())
+libc.mallopt(MMAP_MAX, 0)
+print(is_as_it_comes())
+keep_thresholds()
+block = libc.malloc(2**27)
+with open("/proc/self/maps") as maps:
+    heap = next(line for line in maps if "[heap]" in line)
+print(block < int(heap.split("-")[1].split()[0], 16))
+"""
+GLIBC = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's malloc can be asked")
+
+
+@GLIBC
+def test_a_script_that_has_malloc_keep_all_is_left_alone() -> None:
+    """128 MB lie in the heap, where nothing is taken from the system one by one."""
+    done = subprocess.run([sys.executable, "-c", OF_THE_SCRIPT], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False", "True"]
+
+
+@GLIBC
 def test_what_malloc_keeps_for_its_thread_holds_no_heap_open() -> None:
     """20 MB of blocks of 208 bytes, all of them freed: the heap's end comes back."""
     done = subprocess.run([sys.executable, "-c", HELD_HIGH], capture_output=True, text=True, check=True)

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable
+from typing import Any
 
 from ..guard import guarded
 from ..loaded import is_loaded
@@ -23,6 +25,7 @@ from ..loaded import is_loaded
 TRIM_THRESHOLD, MMAP_MAX, MMAP_MAX_DEFAULT = -1, -4, 65_536  # of malloc.h
 _KEPT_SIZES, _MORE_THAN_KEPT = range(24, 1033, 16), 28  # for each thread; 7 or 16 of each size
 _OTHERS = ("jemalloc", "tcmalloc", "mimalloc")
+_NEVER_FROM_HEAP = 2**26  # bytes: malloc takes so many from the system one by one, whatever it has learned
 _SET_BY_USER = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_MMAP_MAX_")
 
 
@@ -38,18 +41,16 @@ def keep_thresholds() -> None:
 @guarded("giving memory back")
 def give_back() -> None:
     """What lies free in glibc's heap goes back to the system: a recording leaves hundreds of MB there."""
-    library = ctypes.CDLL(None)
-    trim = getattr(library, "malloc_trim", None)
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)  # so that the blocks which are taken now lie low
-        _keep_low_blocks(library)
+        _keep_low_blocks()
         trim(0)
 
 
-def _keep_low_blocks(library: ctypes.CDLL) -> None:
+def _keep_low_blocks() -> None:
     """What malloc keeps for this thread are the lowest blocks that it has."""
-    take, free = library.malloc, library.free
-    take.restype, take.argtypes, free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
+    take, free = _malloc_and_free()
     for size in _KEPT_SIZES:
         for block in sorted(take(size) or 0 for _ in range(_MORE_THAN_KEPT)):
             free(block)
@@ -59,6 +60,34 @@ def mallopt(parameter: int, value: int) -> bool:
     """Whether there is such a malloc, and it takes the value."""
     function = getattr(ctypes.CDLL(None), "mallopt", None)
     return function is not None and bool(function(parameter, value))
+
+
+class _MallocInfo(ctypes.Structure):
+    """glibc's struct mallinfo2."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            "arena",
+            "ordblks",
+            "smblks",
+            "hblks",
+            "hblkhd",
+            "usmblks",
+            "fsmblks",
+            "uordblks",
+            "fordblks",
+            "keepcost",
+        )
+    ]
+
+
+def malloc_info() -> Callable[[], Any] | None:
+    """Reads glibc's `mallinfo2`; None where there is none."""
+    info = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if info is not None:
+        info.restype = _MallocInfo
+    return info
 
 
 def is_as_it_comes() -> bool:
@@ -72,6 +101,27 @@ def _is_replaced() -> bool:
 
 
 def set_by_user() -> bool:
-    """Whether one of malloc's parameters is set."""
+    """Whether one of malloc's parameters is set: by a variable, or the script has told it to keep all."""
     tunables = os.environ.get("GLIBC_TUNABLES", "")
-    return any(name in os.environ for name in _SET_BY_USER) or "glibc.malloc" in tunables
+    by_variable = any(name in os.environ for name in _SET_BY_USER) or "glibc.malloc" in tunables
+    return by_variable or _keeps_all()
+
+
+def _keeps_all() -> bool:
+    """Whether nothing is taken from the system one by one: M_MMAP_MAX is 0. Nothing tells but a try."""
+    info = malloc_info()
+    if info is None:
+        return False
+    take, free = _malloc_and_free()
+    before = info().hblks
+    block = take(_NEVER_FROM_HEAP)
+    keeps = info().hblks <= before
+    free(block)
+    return keeps
+
+
+def _malloc_and_free() -> tuple[Any, Any]:
+    library = ctypes.CDLL(None)
+    take, free = library.malloc, library.free
+    take.restype, take.argtypes, free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
+    return take, free

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
 import resource
@@ -12,6 +11,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from .. import accelerator
+from .heap import malloc_info
 
 _SAMPLES_AT_MOST = 200
 _COST_SHARE = 100  # looking takes no more than one part in this many of the time
@@ -134,36 +134,15 @@ def peak_resident_bytes() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-class _MallocInfo(ctypes.Structure):
-    """glibc's struct mallinfo2."""
-
-    _fields_ = [
-        (name, ctypes.c_size_t)
-        for name in (
-            "arena",
-            "ordblks",
-            "smblks",
-            "hblks",
-            "hblkhd",
-            "usmblks",
-            "fsmblks",
-            "uordblks",
-            "fordblks",
-            "keepcost",
-        )
-    ]
-
-
 def heap_reader() -> Callable[[], int] | None:
     """Reads the bytes in use on the C heap, where CPU tensors live; None where the C
     library cannot tell, or not quickly.
 
     Resident memory does not tell growth: it keeps blocks that were freed.
     """
-    info = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    info = malloc_info()
     if info is None:
         return None
-    info.restype = _MallocInfo
 
     def in_use() -> int:
         now = info()
