@@ -26,6 +26,7 @@ LIVE_FILES = {
     "verify/test_trials.py",
 }
 HERE = Path(__file__).parent
+_OF_LIBRARIES = {"PYTEST_CURRENT_TEST", "TORCHINDUCTOR_CACHE_DIR"}  # set for the whole process
 
 _started: list[str] = []  # scripts, by the test that runs
 
@@ -58,7 +59,7 @@ def _environment_stays() -> Iterator[None]:
 
 
 def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    return {name: value for name, value in os.environ.items() if name not in _OF_LIBRARIES}
 
 
 def _note_scripts(event: str, arguments: tuple[object, ...]) -> None:

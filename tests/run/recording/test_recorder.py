@@ -9,6 +9,7 @@ RECORDED = """
 import gc
 import psutil, torch
 from diagnose.run.child.accelerator import Activities
+from diagnose.run.child.memory.heap_as_it_was import HeapAsItWas
 from diagnose.run.child.recording.marks import Marks
 from diagnose.run.child.recording.recorder import Recording
 
@@ -18,9 +19,10 @@ class Nothing:
 
 gc.disable()
 numbers, process = torch.ones(4), psutil.Process()
-activities = Activities(device=False)
+activities, heap = Activities(device=False), HeapAsItWas()
+heap.count(page_faults=5000)  # so that what is freed goes back, and can be seen
 for _ in range(3):
-    recording = Recording(Nothing(), Nothing(), activities, stacks=False)
+    recording = Recording(Nothing(), Nothing(), activities, heap, stacks=False)
     recording.start(None, lambda: None)
     for _ in range(30_000):
         numbers + numbers

@@ -74,7 +74,7 @@ def test_steps_that_had_faults_before_and_have_none_keep_their_memory_by_themsel
 
 
 def test_the_run_and_its_reading_agree_on_what_many_faults_are() -> None:
-    assert heap_look._FAULTS_AT_LEAST == FAULTS_AT_LEAST
+    assert heap_look.FAULTS_AT_LEAST == FAULTS_AT_LEAST
 
 
 def test_long_steps_are_not_waited_for(told: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +107,7 @@ def test_faults_of_large_tensors_go() -> None:
     script = """
 import torch
 from diagnose.run.child.trials import heap_look
-heap_look._FAULTS_AT_LEAST = 0
+heap_look.FAULTS_AT_LEAST = 0
 faults, look = [], heap_look.HeapLook(lambda: 0.0)
 if look.begin():
     over = False

@@ -21,6 +21,7 @@ from ..guard import attempt
 from ..lines.line_clock import LineClock
 from ..loading.fetch import FetchLog
 from ..loading.loaders import Loaders
+from ..memory.heap_as_it_was import HeapAsItWas
 from ..memory.memory_errors import gpu_out_of_memory_count
 from ..memory.memory_look import MemoryLook
 from ..phases.plain_phase import PlainPhase
@@ -73,6 +74,7 @@ class Facts:
         self.layouts = LayoutLook(self.calls, places, place_for, uncounted)
         self.packed = PackedLook(self.calls, places, place_for, uncounted)
         self.autocast_calls = AutocastLook(self.calls, places, place_for, uncounted)
+        self.heap = HeapAsItWas()
         self.heap_look = HeapLook(self._page_faults_before)
         self.larger_batches = BatchLook(self.calls, places, place_for, uncounted)
         self.rare_work = RareWork(places)

@@ -23,9 +23,10 @@ from ..guard import guarded
 from ..loaded import is_loaded
 
 TRIM_THRESHOLD, MMAP_MAX, MMAP_MAX_DEFAULT = -1, -4, 65_536  # of malloc.h
+FAULTS_AT_LEAST = 2000  # of pages, a step: fewer take below a millisecond
 _KEPT_SIZES, _MORE_THAN_KEPT = range(24, 1033, 16), 28  # for each thread; 7 or 16 of each size
 _OTHERS = ("jemalloc", "tcmalloc", "mimalloc")
-_NEVER_FROM_HEAP = 2**26  # bytes: malloc takes so many from the system one by one, whatever it has learned
+_NEVER_FROM_HEAP = 2**26  # bytes: malloc extends its heap by no more at once, whatever it has learned
 _SET_BY_USER = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_MMAP_MAX_")
 
 
@@ -41,11 +42,25 @@ def keep_thresholds() -> None:
 @guarded("giving memory back")
 def give_back() -> None:
     """What lies free in glibc's heap goes back to the system: a recording leaves hundreds of MB there."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)  # so that the blocks which are taken now lie low
-        _keep_low_blocks()
-        trim(0)
+    trim(0)  # so that the blocks which are taken now lie low
+    _keep_low_blocks()
+    trim(0)
+
+
+@guarded("giving memory back")
+def trim(free_bytes: int) -> None:
+    """The pages of free blocks go back, and of what is free at the heap's end all but so much."""
+    function = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if function is not None:
+        function.argtypes = [ctypes.c_size_t]
+        function(free_bytes)
+
+
+@guarded("reading what is free", 0)
+def free_at_the_end() -> int:
+    """Bytes of the heap, which malloc can give back."""
+    info = malloc_info()
+    return int(info().keepcost) if info is not None else 0
 
 
 def _keep_low_blocks() -> None:
@@ -113,9 +128,9 @@ def _keeps_all() -> bool:
     if info is None:
         return False
     take, free = _malloc_and_free()
-    before = info().hblks
-    block = take(_NEVER_FROM_HEAP)
-    keeps = info().hblks <= before
+    before = info()
+    block = take(before.fordblks + _NEVER_FROM_HEAP)  # more than lies free in the heap
+    keeps = block is not None and info().hblks <= before.hblks
     free(block)
     return keeps
 

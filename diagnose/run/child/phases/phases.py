@@ -80,7 +80,8 @@ class Phases:
         self._period = 1
         self._step_ns = 0  # how long one took lately; 0 before the first
         self._plain_step_ns = 0  # of those without a profiler
-        self._warm, self._unrecorded = WarmUp(), Unrecorded()
+        self._heap = facts.heap
+        self._warm, self._unrecorded = WarmUp(), Unrecorded(facts.heap)
         self._name = "warmup"
         self._first_tick = 0
         self._recorded: RecordedPhase | None = None  # that is being recorded
@@ -171,6 +172,7 @@ class Phases:
             self._plain_first = self._activities.come_late(
                 trained=self._clock in (StepClock.OPTIMIZER, StepClock.STEP)
             )
+            self._heap.look()
             if not (self._plain_first or self._several):
                 self._unrecorded.begin(now_ns, self._steps_left(), self._facts.places)
             self._parts.begin(self._name, self._step_ns)
@@ -256,9 +258,12 @@ class Phases:
         ticks = schedule.EARLY_STEPS[name] * (
             min(self._warm.source_count, 16) if name == "timeline" else self._period
         )
-        recording = Recording(self._marks, self._foreign, self._activities, stacks=name == "detail")
+        recording = self._new_recording(name)
         self._start(RecordedPhase(name, number, recording, self._facts, cold=True, until=number + ticks))
         self._times.last_is_now()
+
+    def _new_recording(self, name: str) -> Recording:
+        return Recording(self._marks, self._foreign, self._activities, self._heap, stacks=name == "detail")
 
     def _start(self, recorded: RecordedPhase) -> None:
         self._room.begin()
@@ -359,7 +364,7 @@ class Phases:
         one step more, which does not count.
         """
         self._calibrate()
-        recording = Recording(self._marks, self._foreign, self._activities, stacks=name == "detail")
+        recording = self._new_recording(name)
         dropped_ticks = self._period if self._activities.has_device else 0
         self._first_tick = number + dropped_ticks
         cold = self._rounds.budget(name).cold

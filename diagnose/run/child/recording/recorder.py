@@ -15,7 +15,7 @@ import torch
 from torch.profiler import profile, python_tracer
 
 from ..accelerator import Activities
-from ..memory.heap import give_back, keep_thresholds
+from ..memory.heap_as_it_was import HeapAsItWas
 from ..patching import Patches
 from .marks import Marks
 from .other_profilers import OtherProfilers
@@ -98,11 +98,17 @@ class Recording:
     """
 
     def __init__(
-        self, marks: Marks, foreign: OtherProfilers, activities: Activities, *, stacks: bool
+        self,
+        marks: Marks,
+        foreign: OtherProfilers,
+        activities: Activities,
+        heap: HeapAsItWas,
+        *,
+        stacks: bool,
     ) -> None:
         self.running = False
         self._thread = 0
-        self._marks, self._foreign = marks, foreign
+        self._marks, self._foreign, self._heap = marks, foreign, heap
         self.stacks = stacks
         # stacks of all threads crash torch 2.13 in the garbage collector
         self._one_thread = stacks or _ALL_THREADS is None
@@ -117,6 +123,7 @@ class Recording:
         assert self.profiler is not None
         self._thread = threading.get_ident()
         self._call_at_end_of_thread(thread_ends)
+        self._heap.recording_begins()
         with _without_needless_import():
             self.profiler.start()
         self._foreign.ours_started(self.profiler.profiler)
@@ -132,7 +139,7 @@ class Recording:
         if self._one_thread and self._thread != threading.get_ident():
             raise RuntimeError("the thread that trained has ended")
         assert self.profiler is not None
-        keep_thresholds()
+        self._heap.recording_ends()
         self._marks.remove()
         self._foreign.ours_stops()
         self.running = False
@@ -191,7 +198,7 @@ class Recording:
             if hasattr(inner, name):
                 setattr(inner, name, None)
         self.profiler = None
-        give_back()
+        self._heap.recording_is_gone()
 
 
 def mark_tick(number: int) -> None:

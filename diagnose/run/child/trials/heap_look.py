@@ -17,14 +17,13 @@ from time import perf_counter_ns
 from typing import Any
 
 from .. import accelerator
-from ..memory.heap import MMAP_MAX, MMAP_MAX_DEFAULT, TRIM_THRESHOLD, is_as_it_comes, mallopt
+from ..memory.heap import FAULTS_AT_LEAST, MMAP_MAX, MMAP_MAX_DEFAULT, TRIM_THRESHOLD, is_as_it_comes, mallopt
 from ..phases.schedule import SECOND
 
 _STEPS = 8  # of each kind: one that is shorter by itself is to hide nothing
 _LONGEST_NS = SECOND // 2  # of steps: somebody waits
 _FIRST, _GROWING_AT_MOST = 2, 6  # steps that do not count; with memory that is kept while the heap grows
 _GROWS = 0.5  # of the faults of a step as it is
-_FAULTS_AT_LEAST = 2000  # a step: fewer pages take below a millisecond
 _KEEPS_ALL, _LEARNED_AT_MOST = 2**31 - 1, 2**26
 
 
@@ -72,8 +71,8 @@ class HeapLook:
 
     def _goes_on(self) -> bool:
         """After the first steps: whether there is anything to try."""
-        few = self._faults[-1] < _FAULTS_AT_LEAST
-        if few and self._faults_before() < _FAULTS_AT_LEAST:
+        few = self._faults[-1] < FAULTS_AT_LEAST
+        if few and self._faults_before() < FAULTS_AT_LEAST:
             self._tell()
             return False
         if few:
