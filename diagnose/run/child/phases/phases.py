@@ -19,11 +19,10 @@ from ..coordinator import RankCoordinator
 from ..facts.facts import Facts
 from ..inspection import compiler_in_use
 from ..processor import TICK_ENDS
-from ..recording.calibration import measured_costs
 from ..recording.marks import Marks
 from ..recording.other_profilers import OtherProfilers
 from ..recording.recorded_phase import RecordedPhase
-from ..recording.recorder import STACKS_CRASH, Recording, stacks_are_safe
+from ..recording.recorder import STACKS_CRASH, stacks_are_safe
 from ..shared_state import Stage
 from ..steps.step_clock import StepClock
 from ..steps.tick_times import TickTimes
@@ -33,8 +32,8 @@ from . import schedule
 from .awaited import Awaited
 from .parts import Parts
 from .python_calls import PythonCalls
+from .recordings import Recordings
 from .results import Results
-from .room import Room
 from .rounds import Rounds
 from .unrecorded import Unrecorded
 from .warm_up import WarmUp
@@ -71,7 +70,8 @@ class Phases:
         stacks: bool,
         activities: Activities,
     ) -> None:
-        self._coordinator, self._marks, self._foreign, self._facts = coordinator, marks, foreign, facts
+        self._coordinator, self._foreign, self._facts = coordinator, foreign, facts
+        self._recordings = Recordings(marks, foreign, activities, facts, self._end_with_thread)
         self._clock, self._activities, self._trials = clock, activities, trials
         self._stacks = stacks and stacks_are_safe()
         self._rounds = Rounds(budgets, stacks=self._stacks)
@@ -80,18 +80,15 @@ class Phases:
         self._period = 1
         self._step_ns = 0  # how long one took lately; 0 before the first
         self._plain_step_ns = 0  # of those without a profiler
-        self._heap = facts.heap
         self._warm, self._unrecorded = WarmUp(), Unrecorded(facts.heap)
         self._name = "warmup"
         self._first_tick = 0
-        self._recorded: RecordedPhase | None = None  # that is being recorded
-        self._room, self._python_calls = Room(), PythonCalls(budgets["detail"].steps)
-        self._calibrated = self._after_session = self._plain_first = self._gave_up = False
+        self._python_calls = PythonCalls(budgets["detail"].steps)
+        self._after_session = self._plain_first = self._gave_up = False
         self._looks_early = False
         self._awaited = Awaited(facts.rare_work, coordinator.announce, wait_s)
         # the tick and the time from which the phase's end is considered
         self._next_tick, self._next_ns = (0, 0)
-        self._ticks_recorded = 0
         self.over = False
         self._results = Results(
             folder,
@@ -118,7 +115,7 @@ class Phases:
 
     @property
     def recording(self) -> bool:
-        return self._recorded is not None
+        return self._recordings.now is not None
 
     def passes(self, now_ns: int) -> bool:
         """Whether this tick needs no more than to be written down; then that has been done."""
@@ -137,9 +134,8 @@ class Phases:
             return
         self._times.add(now_ns)
         self._coordinator.count(len(self._times.ns) - 1)
-        if self._recorded is not None:
-            self._ticks_recorded += 1
-            if self._recorded.tick(number):
+        if self.recording:
+            if self._recordings.tick(number):
                 self._times.begin(self._name, number, now_ns)
         elif self._name in ("warmup", "plain", "parts"):
             self._times.watch_profilers()
@@ -172,7 +168,7 @@ class Phases:
             self._plain_first = self._activities.come_late(
                 trained=self._clock in (StepClock.OPTIMIZER, StepClock.STEP)
             )
-            self._heap.look()
+            self._facts.heap.look()
             if not (self._plain_first or self._several):
                 self._unrecorded.begin(now_ns, self._steps_left(), self._facts.places)
             self._parts.begin(self._name, self._step_ns)
@@ -186,27 +182,17 @@ class Phases:
         if self._unrecorded.waits:
             if not self._unrecorded.tick(number, now_ns):
                 self._begin_early("timeline", number)
-        elif self._recorded is None:
+        elif self._recordings.early is None:
             self._settle(number, now_ns)
-        elif number >= (self._recorded.until or 0):
+        elif number >= (self._recordings.early.until or 0):
             self._end_early(number, now_ns)
         if self._name == "warmup":
             self._count_calls()
 
     def _count_calls(self) -> None:
         """Those of Python in the step that begins, where a detail may have too many."""
-        stacks = self._recorded is not None and self._recorded.recording.stacks
-        if not (stacks or self._several or self._foreign.active):
+        if not (self._recordings.with_stacks or self._several or self._foreign.active):
             self._python_calls.count(self._times.pace_ns(self._period))
-
-    def _calibrate(self) -> None:
-        """Once, before anything is recorded."""
-        if self._calibrated:
-            return
-        self._calibrated = True
-        self._facts.profiler_costs = (
-            None if self._foreign.active else measured_costs(self._marks, self._activities)
-        )
 
     def _settle(self, number: int, now_ns: int) -> None:
         self._period = self._warm.period()
@@ -252,32 +238,14 @@ class Phases:
 
     def _begin_early(self, name: str, number: int) -> None:
         """Record at once: the script may end before it has warmed up."""
-        self._calibrate()
+        self._recordings.calibrate()
         if self._foreign.active:
             return
         ticks = schedule.EARLY_STEPS[name] * (
             min(self._warm.source_count, 16) if name == "timeline" else self._period
         )
-        recording = self._new_recording(name)
-        self._start(RecordedPhase(name, number, recording, self._facts, cold=True, until=number + ticks))
+        self._recordings.begin(name, number, cold=True, until=number + ticks)
         self._times.last_is_now()
-
-    def _new_recording(self, name: str) -> Recording:
-        return Recording(self._marks, self._foreign, self._activities, self._heap, stacks=name == "detail")
-
-    def _start(self, recorded: RecordedPhase) -> None:
-        self._room.begin()
-        self._recorded = recorded
-        recorded.start(self._end_with_thread)
-
-    def _stop(self) -> RecordedPhase:
-        """What has been recorded, with its recording stopped; the next one may begin."""
-        recorded = self._recorded
-        assert recorded is not None
-        synchronize(self._activities.device)
-        recorded.recording.stop()
-        self._recorded = None  # until then a failure discards it
-        return recorded
 
     def _end_early(self, number: int, now_ns: int) -> None:
         """The detail follows the timeline, unless it may take too long or the compiler is still at work."""
@@ -296,7 +264,7 @@ class Phases:
     def _keep_early(self, number: int) -> tuple[RecordedPhase, float]:
         """Write what was recorded until that tick. With how long its steps took, ns."""
         self._period = self._warm.period()
-        recorded = self._stop()
+        recorded = self._recordings.stop()
         tick_ns = self._times.ns[-(number - recorded.first_tick + 1) :]
         self._update().keep_recording(recorded.recording, recorded.told(tick_ns))
         recorded.recording.discard()
@@ -306,10 +274,10 @@ class Phases:
         """An optimizer's step has ended between two ticks. The next one is not to begin in a recording: it
         may end in a later one, and torch would write that into memory that is freed.
         """
-        if self._recorded is None:
+        if not self.recording:
             return
         try:
-            if self._recorded.until is not None:
+            if self._recordings.early is not None:
                 self._close_early()
                 self._settle_from_here(0)
             else:
@@ -321,12 +289,12 @@ class Phases:
         """Within a step: a recording whose end would take the memory that the script needs is given up, and
         so are all that would follow.
         """
-        recorded = self._recorded
-        if recorded is None or not recorded.recording.is_of_this_thread or not self._room.is_short():
+        recorded = self._recordings.now
+        if recorded is None or not self._recordings.take_too_much():
             return
         self._results.note(f"The {recorded.name} {GIVEN_UP}")
-        self._recorded, self._gave_up = None, True
-        recorded.recording.discard()
+        self._gave_up = True
+        self._recordings.discard()
 
     # plain, timeline, detail
 
@@ -363,16 +331,11 @@ class Phases:
         """A device's work may be missing at the begin of a session (pytorch#192021):
         one step more, which does not count.
         """
-        self._calibrate()
-        recording = self._new_recording(name)
+        self._recordings.calibrate()
         dropped_ticks = self._period if self._activities.has_device else 0
         self._first_tick = number + dropped_ticks
         cold = self._rounds.budget(name).cold
-        self._start(
-            RecordedPhase(
-                name, self._first_tick, recording, self._facts, dropped_ticks=dropped_ticks, cold=cold
-            )
-        )
+        self._recordings.begin(name, self._first_tick, cold=cold, dropped_ticks=dropped_ticks)
 
     def _is_used_up(self, number: int, now_ns: int) -> bool:
         """By steps all ranks know it for themselves, for they began at the same tick;
@@ -398,13 +361,13 @@ class Phases:
     @property
     def _was_cut(self) -> bool:
         """The phase's recording has been ended already."""
-        return self._recorded is None and self._name in ("timeline", "detail")
+        return not self.recording and self._name in ("timeline", "detail")
 
     def _end_phase(self, number: int, now_ns: int) -> None:
         cold = self._rounds.budget(self._name).cold
         if self._was_cut and not self._results.holds(self._name, cold=cold):
             self._rounds.again(self._name)  # nothing of it was worth keeping
-        elif self._recorded is not None:
+        elif self.recording:
             self._end_recording()
         elif self._foreign.active and self._rounds.next == "timeline":
             self._wait_for_theirs(number, now_ns)
@@ -441,7 +404,7 @@ class Phases:
         """
         steps = self._times.steps(self._period) if self._times.count > self._first_tick else 0
         self._note_pace()
-        recorded = self._stop()
+        recorded = self._recordings.stop()
         if steps >= 1:
             if not self._rounds.is_short:
                 self._coordinator.announce(Stage(_WRITING[self._name]))
@@ -501,25 +464,23 @@ class Phases:
 
     def _close_recording(self) -> None:
         try:
-            if self._recorded is None:
-                return
-            if self._recorded.until is not None:
+            if self._recordings.early is not None:
                 self._close_early()
-            else:
+            elif self.recording:
                 self._end_recording()
         except Exception as error:
-            self._recorded = None
+            self._recordings.now = None
             lost = f"The {self._name} in progress was lost when the script ended: {error}."
             self._results.note(STOPPED_BY_FULL_DISK if is_full(error) else lost)
 
     def _close_early(self) -> None:
         """Between two ticks: what is recorded of a whole step is kept."""
-        assert self._recorded is not None
-        if self._times.count - 1 - self._recorded.first_tick >= self._warm.period():
+        early = self._recordings.early
+        assert early is not None
+        if self._times.count - 1 - early.first_tick >= self._warm.period():
             self._keep_early(self._times.count - 1)
         else:
-            self._recorded.recording.discard()
-            self._recorded = None
+            self._recordings.discard()
 
     def abandon(self, error: Exception) -> None:
         """Our own failure: the script runs on, what has been recorded stays."""
@@ -527,7 +488,7 @@ class Phases:
         with contextlib.suppress(Exception):
             self.discard()
         self._times.forget()
-        self._recorded, self.over = None, True
+        self._recordings.now, self.over = None, True
 
     def discard(self) -> None:
         """Forget everything: a better clock has been found."""
@@ -538,9 +499,7 @@ class Phases:
         self._times.discard_devices()
         self._facts.plain.end(0)
         self._parts.end()
-        if self._recorded is not None:
-            self._recorded.recording.discard()
-            self._recorded = None
+        self._recordings.discard()
 
     def forked(self) -> None:
         """In a forked child nothing is tried or counted."""
@@ -583,7 +542,7 @@ class Phases:
             )
         self._facts.trials = self._trials.facts
         self._facts.plain.facts.update(self._unrecorded.facts(self._period))
-        self._facts.recorded_steps = self._ticks_recorded / self._period
+        self._facts.recorded_steps = self._recordings.ticks / self._period
         share = self._times.own_profiler_share
         if share is not None:
             self._facts.own_profiler_share = share
