@@ -45,6 +45,7 @@ from diagnose.measure.sources import Sources
 from diagnose.measure.spread import row_noise_ms
 from diagnose.predict.plan import Assessed
 from diagnose.predict.prediction import Prediction
+from diagnose.predict.saving import more_on_average_ms
 from diagnose.predict.utilisation import throughput
 from diagnose.run.child.steps.step_clock import StepClock
 from diagnose.trace.collector import collector_at_rest
@@ -373,12 +374,11 @@ def _average_ms(assessed: list[Assessed], prediction: Prediction) -> float | Non
     """The step that the plan's savings come off: the typical one, and what the plan's findings of
     some steps only add to it on average.
     """
-    planned = [one for one in assessed if one.group == "plan" and one.finding.rule.saving.scope == "average"]
-    return (
-        None
-        if prediction.missing
-        else prediction.recorded_ms + sum(one.finding.ms_per_step or 0.0 for one in planned)
-    )
+    if prediction.missing:
+        return None
+    planned = [one.finding for one in assessed if one.group == "plan"]
+    more_ms = sum(more_on_average_ms(finding, prediction.measured) for finding in planned)
+    return prediction.recorded_ms + more_ms
 
 
 def _plan_row(finding: model.Finding, assessed: Assessed, average_ms: float | None) -> model.PlanRow:

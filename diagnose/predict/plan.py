@@ -12,7 +12,7 @@ from diagnose.judge.terms import SEVERITIES, Group, Severity
 from diagnose.measure.measured import Measured
 from diagnose.predict.bound import at_most_ms
 from diagnose.predict.prediction import Change, Prediction
-from diagnose.predict.saving import Saving, change_of, saving_of
+from diagnose.predict.saving import Saving, change_of, more_on_average_ms, saving_of
 from diagnose.trace.collector import collector_at_rest
 
 Gains = Mapping[str, float]  # by rule, ms per step
@@ -217,10 +217,7 @@ def _assessed(finding: Finding, cause: str | None, measured: Measured, predictio
     bound = saving.at_most_ms if saving else at_most_ms(finding, measured)
     attributed_ms = saving.predicted_ms if saving else bound if bound is not None else finding.ms_per_step
     step_ms = prediction.recorded_ms if saving else measured.number("step_ms")
-    if (
-        finding.rule.saving.scope == "average"
-    ):  # of the average step, which takes that much longer than the typical one
-        step_ms += finding.ms_per_step or 0.0
+    step_ms += more_on_average_ms(finding, measured)
     share = attributed_ms / step_ms if attributed_ms is not None and step_ms > 0 else None
     return Assessed(
         finding,

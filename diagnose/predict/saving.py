@@ -12,6 +12,8 @@ from diagnose.judge.rules import IN_MS, Rule
 from diagnose.judge.terms import Confidence
 from diagnose.measure.ledger import BUSY_ROWS
 from diagnose.measure.lines import lines_inside
+from diagnose.measure.measured import METRICS, Measured
+from diagnose.measure.missing import Missing
 from diagnose.measure.selection import SELECTORS, Selection
 from diagnose.measure.view import Intervals, Rows
 from diagnose.predict.bound import Outcome, at_most_ms, left_of
@@ -67,8 +69,19 @@ def saving_of(finding: Finding, prediction: Prediction) -> Saving | None:
 
 def stepped_ms(finding: Finding, prediction: Prediction) -> float:
     """The step that the saving comes off: what only some steps have is of the average one."""
-    extra_ms = finding.ms_per_step if finding.rule.saving.scope == "average" else None
-    return prediction.recorded_ms + (extra_ms or 0.0)
+    return prediction.recorded_ms + more_on_average_ms(finding, prediction.measured)
+
+
+def more_on_average_ms(finding: Finding, measured: Measured) -> float:
+    """By which the average step is longer than the typical one, for what only some steps have: the finding's
+    own time, and of what was not counted (the model's part of collecting data) that, too.
+    """
+    if finding.rule.saving.scope != "average":
+        return 0.0
+    whole = f"{finding.rule.selector}_whole_ms"
+    whole_ms = measured.metric(whole) if whole in METRICS else 0.0
+    own_ms = finding.ms_per_step or 0.0
+    return own_ms if isinstance(whole_ms, Missing) else max(own_ms, float(whole_ms))
 
 
 def confidence_of(low_ms: float, high_ms: float, width: Width) -> Confidence:

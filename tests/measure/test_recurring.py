@@ -36,6 +36,9 @@ PLAYS = [
 ]
 TRAIN = [["train.py", 20, "<module>", "torch/_tensor.py: backward"]]
 SAVE = [["train.py", 31, "<module>", "torch/serialization.py: save"]]
+COLLECT = ["train.py", 30, "<module>", "train.py: collect_rollout"]
+MOVES = [COLLECT, ["env.py", 7, "step", "env.py: move"]]
+ACTS = [COLLECT, ["train.py", 14, "collect_rollout", "torch/nn/modules/module.py: _call_impl"]]
 
 
 def looked_at(
@@ -50,7 +53,7 @@ def looked_at(
     """A look a ms, at the end of each: at ``lines`` of that step until its last 10 ms, then at training
     (``train``). ``batch``, ``trained``: what evaluations and training give the model.
     """
-    stacks = [train, EVALUATE, SAVE]
+    stacks = [train, EVALUATE, SAVE, MOVES, ACTS]
     ns, stack, begin = [], [], 0.0
     for number, length in enumerate(plain_ms):
         for ms in range(1, int(length)):
@@ -75,6 +78,17 @@ def test_an_evaluation_every_tenth_step() -> None:
     assert one.metric("recurring_evaluations_interval") == 10
     assert one.metric("plain_step_ms") == pytest.approx(10)
     assert one.metric("slow_steps_ms") == 0  # nothing is left to explain
+
+
+def test_the_average_step_holds_what_the_model_takes_of_collecting() -> None:
+    """30 ms every tenth step, in the environment once and in the model twice: 1 and 2 ms of a step of 13."""
+    one = looked_at(
+        [40.0 if number % 10 == 5 else 10 for number in range(30)], {5: MOVES, 15: ACTS, 25: ACTS}
+    )
+    assert one.metric("gathering_lines_ms") == pytest.approx(1)
+    assert one.metric("gathering_lines_whole_ms") == pytest.approx(3)
+    assert one.metric("gathering_lines_average_share") == pytest.approx(1 / 13)
+    assert one.metric("gathering_average_share") == pytest.approx(3 / 13)
 
 
 def test_calls_of_the_model_with_fewer_samples_than_half_of_the_trainings() -> None:

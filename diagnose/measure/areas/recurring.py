@@ -273,6 +273,9 @@ def _selector(name: str, kind: str, meaning: str, places_in: _Places = places_of
             found += places_in(work, usual, 1 / steps, work.ms_per_occasion / steps)
         return found
 
+    metric(f"{name}_whole_ms", "ms", f"Time of the average step in the calls that hold these: {meaning}")(
+        _whole(kind)
+    )
     metric(f"{name}_average_share", "share", f"Share of the average step taken by {meaning}")(
         _of_average(name)
     )
@@ -285,9 +288,21 @@ def _selector(name: str, kind: str, meaning: str, places_in: _Places = places_of
 def _of_average(name: str) -> Callable[[Measured], Value | Missing]:
     def share(measured: Measured) -> Value | Missing:
         cost_ms = measured.needed(f"{name}_ms")
-        return cost_ms / (average_without_ms(measured) + cost_ms)
+        return cost_ms / (average_without_ms(measured) + measured.needed(f"{name}_whole_ms"))
 
     return share
+
+
+def _whole(kind: str) -> Callable[[Measured], Value | Missing]:
+    def whole_ms(measured: Measured) -> Value | Missing:
+        if measured.plain_steps is None:
+            return NO_PLAIN_STEPS
+        if not looked_at(measured):
+            return NOT_RECORDED
+        works = _works_of(kind, measured)
+        return sum(work.ms_per_occasion / (every(work, measured) or 1) for work in works)
+
+    return whole_ms
 
 
 def average_without_ms(measured: Measured) -> float:
@@ -340,8 +355,5 @@ _selector(
 
 @metric("gathering_average_share", "share", "Share of the average step in which data is collected")
 def _gathering_average_share(measured: Measured) -> Value | Missing:
-    if measured.plain_steps is None:
-        return NO_PLAIN_STEPS
-    works = _works_of("gathering", measured)
-    cost_ms = sum(work.ms_per_occasion / (every(work, measured) or 1) for work in works)
-    return cost_ms / (average_without_ms(measured) + cost_ms)
+    whole_ms = measured.needed("gathering_lines_whole_ms")
+    return whole_ms / (average_without_ms(measured) + whole_ms)
