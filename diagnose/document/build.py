@@ -25,6 +25,7 @@ from diagnose.document.operators import kernel_rows, operator_rows
 from diagnose.document.queries import place
 from diagnose.document.ranks import ranks_document
 from diagnose.document.rare_work import unseen_work
+from diagnose.document.seldom import seldom_work
 from diagnose.document.stored import checked
 from diagnose.document.text import quantity
 from diagnose.document.watched import unwatched, watched_run
@@ -78,6 +79,7 @@ def result_document(
         ledger_device=measured.ledger.device if measured.ledger else None,
         account=account,
         named_share=named_share,
+        seldom=seldom_work(assessed, measured, sources),
         devices=device_rows(measured),
         findings=findings,
         plan=[_plan_row(finding, of, average_ms) for finding, of in rows if finding.group == "plan"],

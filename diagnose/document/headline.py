@@ -26,6 +26,7 @@ from diagnose.document.model import (
     Document,
     Finding,
     LedgerRow,
+    SeldomWork,
 )
 from diagnose.document.queries import (
     each_step,
@@ -41,8 +42,9 @@ from diagnose.document.queries import (
 )
 from diagnose.document.ranks import ranks_headline
 from diagnose.document.savings import before_ms, gaining_with, is_nothing, span
+from diagnose.document.seldom import leading_seldom
 from diagnose.document.slowed import slowed_headline
-from diagnose.document.text import clean, end_of, rough, rough_span, share, short_name
+from diagnose.document.text import SELDOM, clean, end_of, rough, rough_span, share, short_name
 from diagnose.document.unjudged import unjudged
 from diagnose.measure.memory_parts import RAN_OUT
 
@@ -82,6 +84,8 @@ def headline_of(document: Document) -> str:
     lead = leading(document)
     if cold := _first_calls(document, lead):
         return cold
+    if work := leading_seldom(document):
+        return _of_seldom(work)
     if lead:
         return _of_lead(lead, document)
     if finding is None:
@@ -105,6 +109,13 @@ def _of_lead(lead: Lead, document: Document) -> str:
         f"{name} {takes} ({row})",
         f"{name} {takes}",
     )
+
+
+def _of_seldom(work: SeldomWork) -> str:
+    """`control.py:62 takes 91 % of the average step (collecting data); no rule knows a fix`."""
+    takes = f"{_word(f'{work.file}:{work.line}')} takes {share(work.share)} of the average step"
+    what = f"{takes} ({SELDOM[work.kind]})"
+    return _first_that_fits(f"{what}; no rule knows a fix", what, takes)
 
 
 def _of_line(lead: Lead, document: Document) -> str:

@@ -17,6 +17,13 @@ UNKNOWN = "–"
 LONGEST_NAME = 100  # characters; kernel names can have thousands
 NEGLIGIBLE = 0.02  # of a range's upper end: a lower end below it is no promise
 
+SELDOM = {  # kinds of what only some steps do
+    "evaluation": "an evaluation",
+    "checkpoint": "saving",
+    "figure": "drawing",
+    "gathering": "collecting data",
+    "work": "between steps",
+}
 OPS = {
     ">=": "at least",
     ">": "more than",

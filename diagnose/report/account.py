@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from diagnose.document.leads import HEALTHY, MODEL_ROWS, Lead, is_healthy, leading, leads, line_of_model
-from diagnose.document.model import Document, LedgerRow, Spender
+from diagnose.document.model import Document, LedgerRow, SeldomWork, Spender
 from diagnose.document.queries import counted, the_step, warming_up
-from diagnose.document.text import count, ms, rough, share, short_name
+from diagnose.document.text import SELDOM, count, ms, rough, share, short_name
 from diagnose.report.operators import Table
 
 HEADING = "Who spends it"
@@ -51,6 +51,23 @@ def looks(document: Document) -> list[str]:
     """Where to look first, a sentence or two each: with an empty plan, or what it does not touch and leads
     the report; empty where all is well.
     """
+    first = next(iter(document.plan), None)
+    least = (first.share or 0.0) if first else 0.0
+    between = [_look_between(work) for work in document.seldom if work.share > least]
+    return [*between, *_looks_in_step(document)]
+
+
+def _look_between(work: SeldomWork) -> str:
+    """At what only some steps do."""
+    mostly = f", mostly `{work.mostly}`" if work.mostly else ""
+    takes = f"{ms(work.ms_per_step)} of the average step, {share(work.share)}"
+    return (
+        f"`{work.file}:{work.line}` ({SELDOM[work.kind]}{mostly}): {takes}. It comes after every "
+        f"{count(work.every)} steps; a step of this report is without it."
+    )
+
+
+def _looks_in_step(document: Document) -> list[str]:
     if is_healthy(document) and not document.plan:
         return []
     if document.plan:

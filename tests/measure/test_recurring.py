@@ -48,6 +48,7 @@ def looked_at(
     batch: int = 0,
     train: list[list[Any]] = TRAIN,
     trained: int = 0,
+    timeline: str = STEP,
     **facts: Any,
 ) -> Measured:
     """A look a ms, at the end of each: at ``lines`` of that step until its last 10 ms, then at training
@@ -63,7 +64,7 @@ def looked_at(
     given = [{0: trained, 1: batch}.get(number, 0) for number in stack]
     samples = {"ns": ns, "stack": stack, "batch": given, "stacks": stacks}
     return measured_case(
-        {"timeline": STEP, "plain_ms": plain_ms, "facts": {"line_samples": samples, **facts}}
+        {"timeline": timeline, "plain_ms": plain_ms, "facts": {"line_samples": samples, **facts}}
     )
 
 

@@ -49,6 +49,7 @@ from diagnose.document.model.run import DevicePart as DevicePart
 from diagnose.document.model.run import LedgerRow as LedgerRow
 from diagnose.document.model.run import RowAccount as RowAccount
 from diagnose.document.model.run import Run as Run
+from diagnose.document.model.run import SeldomWork as SeldomWork
 from diagnose.document.model.run import Spender as Spender
 from diagnose.document.model.run import SpenderKind as SpenderKind
 from diagnose.document.model.run import Spread as Spread

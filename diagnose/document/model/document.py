@@ -10,7 +10,7 @@ from diagnose.document.model.costs import Averages, Kernel, Line, MemoryPeak, Me
 from diagnose.document.model.described import described
 from diagnose.document.model.findings import Finding, Patch, PlanRow
 from diagnose.document.model.ranks import Ranks
-from diagnose.document.model.run import Device, LedgerRow, RowAccount, Run, Steps, Tool
+from diagnose.document.model.run import Device, LedgerRow, RowAccount, Run, SeldomWork, Steps, Tool
 from diagnose.document.model.verification import Verification
 from diagnose.document.model.watched import Watched
 from diagnose.trace.notes import Note
@@ -76,6 +76,10 @@ class Document(Struct, kw_only=True):
     named_share: Annotated[
         float | None, described("Of the step, 0–1: what has a name in the account. Null without a step.")
     ] = None
+    seldom: Annotated[
+        list[SeldomWork],
+        described("What only some steps do, a tenth of the average step and more, where no fix is about it."),
+    ] = []
     devices: Annotated[
         list[Device], described("Each device, where more than one has events; empty otherwise.")
     ] = []

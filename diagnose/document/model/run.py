@@ -224,6 +224,18 @@ class RowAccount(Struct, kw_only=True):
     ]
 
 
+class SeldomWork(Struct, kw_only=True):
+    """What only some steps do, and no fix is about: of the average step, not of the typical one."""
+
+    file: Annotated[str, described("Where it is called.")]
+    line: Annotated[int, described("Where it is called.")]
+    kind: Annotated[str, described("evaluation, checkpoint, figure, gathering (of data) or work.")]
+    every: Annotated[float, described("It comes back after so many steps.")]
+    ms_per_step: Annotated[float, described("Of the average step.")]
+    share: Annotated[float, described("Of the average step, 0–1.")]
+    mostly: Annotated[str | None, described("The costliest line inside, `file.py:41`; null if none is.")]
+
+
 class DevicePart(Struct, kw_only=True):
     """A row of one device's ledger."""
 

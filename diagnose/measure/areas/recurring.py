@@ -175,12 +175,20 @@ def evaluations(measured: Measured) -> Iterator[tuple[Recurring, float]]:
     """Those at the ends of epochs and between steps, as far as it is known after how many steps they come
     back: with that number.
     """
-    for work, kind in _kinds(measured):
+    for work, kind, steps in seldom(measured):
         if kind == "evaluation":
-            at_ends = _at_ends(work, measured)
-            steps = measured.number("epoch_step_count") if at_ends else every(work, measured)
-            if steps and steps > 0:
-                yield work, steps
+            yield work, steps
+
+
+def seldom(measured: Measured) -> Iterator[tuple[Recurring, str, float]]:
+    """What only some steps do, with its kind, and after how many steps it comes back, as far as that is
+    known.
+    """
+    for work, kind in _kinds(measured):
+        at_ends = _at_ends(work, measured)
+        steps = measured.number("epoch_step_count") if at_ends else every(work, measured)
+        if steps and steps > 0:
+            yield work, kind, steps
 
 
 def steps_of_another_rhythm(measured: Measured) -> np.ndarray:
