@@ -678,6 +678,16 @@ def test_a_matrix_that_changes_is_a_new_one() -> None:
 # ---- products of nearly empty matrices
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Threads that wait for each other on a busy machine take any time."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("one_thread")
 def test_a_dense_product_of_an_adjacency() -> None:
     adjacency, features = torch.eye(2000), torch.randn(2000, 64, requires_grad=True)
 
@@ -706,15 +716,6 @@ def test_a_layer_that_reads_bags_of_words() -> None:
 def test_a_nearly_empty_matrix_that_is_trained_stays_dense() -> None:
     learned = torch.eye(1000).requires_grad_()
     assert seen(lambda: (learned @ torch.randn(1000, 64)).sum())["sparse"] == []
-
-
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    """Threads that wait for each other on a busy machine take any time."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.filterwarnings("ignore:Sparse invariant checks are implicitly disabled:UserWarning")
