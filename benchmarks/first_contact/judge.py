@@ -81,7 +81,8 @@ REMARK = (
     "0.1.0+f344046e: ah02 and ah03. `ragged-batches` counts as wrong in ah02, whose oracle tried no batches "
     "of like lengths. Timed after the run, beside other programs, these take 26 to 64 % less (8 pairs of "
     "epochs, median 50 %); told were 140 to 330 ms of a step of 480. Two of ah02's oracle's costs overlap: "
-    "39 % together."
+    "39 % together.\n\n"
+    "0.1.0+f03c2c7a: ai01 alone. Tests ran beside a part of its author's timings."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them
