@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.first_contact.answers import kept
+from benchmarks.first_contact.answers import LIBRARIES, kept, put_stand_ins
 from benchmarks.first_contact.entries import STAND_INS, Entry, Fault, entries
 from benchmarks.first_contact.judge import Judged, judged, page
 
@@ -105,6 +105,14 @@ def test_every_oracle_can_be_read(one: Entry) -> None:
     assert one.says and one.command and all(fault.lines and fault.step_ms > 0 for fault in one.faults)
     assert bool(one.faults) or one.kind != "planted"
     assert all((STAND_INS / name).is_dir() or (STAND_INS / f"{name}.py").is_file() for name in one.stand_ins)
+
+
+def test_what_an_author_wrote_counts_before_the_stand_in_that_is_shared(tmp_path: Path) -> None:
+    (tmp_path / "shims" / "torchvision").mkdir(parents=True)
+    (tmp_path / "shims" / "torchvision" / "__init__.py").write_text("models = None\n")
+    put_stand_ins(replace(entry(SLOW), stand_ins=("torchvision", "gym")), tmp_path)
+    assert {path.name for path in (tmp_path / LIBRARIES).iterdir()} == {"torchvision", "gym.py"}
+    assert [path.name for path in (tmp_path / LIBRARIES / "torchvision").iterdir()] == ["__init__.py"]
 
 
 def test_every_answer_belongs_to_an_entry() -> None:

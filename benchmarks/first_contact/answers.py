@@ -52,21 +52,23 @@ def asked(entry: Entry, scripts: Path | None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / entry.name
         shutil.copytree(source, folder)
-        _put_stand_ins(entry, folder)
+        put_stand_ins(entry, folder)
         if source == entry.folder:
             _make_data(folder)
         return _answer(entry, folder) | {"version": version()}
 
 
-def _put_stand_ins(entry: Entry, script: Path) -> None:
+def put_stand_ins(entry: Entry, script: Path) -> None:
     """What stands in for libraries that are not installed lies where libraries lie: it is not the script's
-    own code. ``shims``: what the entry's author wrote for it alone.
+    own code. ``shims``: what the entry's author wrote for it alone, which counts before what is shared.
     """
     folder = script / LIBRARIES
     if (script / "shims").is_dir():
         (script / "shims").rename(folder)
     folder.mkdir(exist_ok=True)
     for name in entry.stand_ins:
+        if (folder / name).exists() or (folder / f"{name}.py").exists():
+            continue
         if (STAND_INS / name).is_dir():
             shutil.copytree(STAND_INS / name, folder / name, dirs_exist_ok=True)
         else:
