@@ -15,6 +15,7 @@ from diagnose.measure.page_faults import kept_away, kept_away_ms, of_plain_steps
 
 _WARM_CACHES = 1.5
 _STEADY = 1.25  # the third quartile of steps over the first: 1.04 alone on a machine, 1.4 beside others
+_USUAL = 2.0  # × the median of steps of a kind
 _NEW = 0.3  # of what faults give: a process that grows by so much needs it
 
 
@@ -62,7 +63,7 @@ def _trial(measured: Measured) -> dict[str, Any] | None:
     """Where steps kept their memory by themselves once something was recorded, or most of it, the plain ones
     stand for those that do not; where these kept it, too, with what they had before.
     """
-    trial: dict[str, Any] | None = measured.recording.facts.get("kept_memory")
+    trial = _usual_steps(measured.recording.facts.get("kept_memory"))
     if trial is None or not trial["changed_ms"] or "kept_system_ms" not in trial:
         return trial
     recording = measured.recording
@@ -74,6 +75,16 @@ def _trial(measured: Measured) -> dict[str, Any] | None:
         "page_faults": int(usual.number),
         "system_ms": usual.system_ms - trial["kept_system_ms"],
         "as_is_ms": (recording.step_ns("plain") / 1e6 + kept_away_ms(recording)).tolist(),
+    }
+
+
+def _usual_steps(trial: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Without those that do something else as well: they start a process, or end an epoch."""
+    if trial is None:
+        return None
+    return trial | {
+        kind: [ms for ms in trial[kind] if ms <= _USUAL * np.median(trial[kind])]
+        for kind in ("as_is_ms", "changed_ms")
     }
 
 

@@ -27,16 +27,26 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return told
 
 
-def steps(monkeypatch: pytest.MonkeyPatch, faults: int, before: float = 0.0) -> HeapLook:
-    """A look that has begun, at steps with that many page faults; ``before`` anything was recorded they had
-    so many.
+def steps(
+    monkeypatch: pytest.MonkeyPatch,
+    faults: int,
+    before: float = 0.0,
+    *,
+    long_s: float = 0.1,
+    system_s: float = 0.0,
+) -> HeapLook:
+    """A look that has begun, at steps with that many page faults and so long, in which the system works;
+    ``before`` anything was recorded they had so many faults.
     """
-    total = [0]
+    total, past = [0], [0]
     monkeypatch.setattr(heap_look, "_page_faults", lambda: total[0])
+    monkeypatch.setattr(heap_look, "_system_s", lambda: system_s * past[0])
+    monkeypatch.setattr(heap_look, "perf_counter_ns", lambda: int(1e9 * long_s * past[0]))
     look = HeapLook(lambda: before)
     assert look.begin()
     while True:
         total[0] += faults
+        past[0] += 1
         if look.step():
             return look
 
@@ -73,13 +83,45 @@ def test_steps_that_had_faults_before_and_have_none_keep_their_memory_by_themsel
     assert told[1:] == []
 
 
+def test_a_step_that_starts_workers_does_not_count_in_what_the_system_works(
+    told: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By hand: 300 ms of the system's a step as it is, 10 with memory that is kept, but for one of 3 s."""
+    past_s, system_s = [0.0], [0.0]
+    monkeypatch.setattr(heap_look, "_page_faults", lambda: int(1e5 * past_s[0]))
+    monkeypatch.setattr(heap_look, "_system_s", lambda: system_s[0])
+    monkeypatch.setattr(heap_look, "perf_counter_ns", lambda: int(1e9 * past_s[0]))
+    look = HeapLook(lambda: 0.0)
+    assert look.begin()
+    is_over, number = False, 0
+    while not is_over:
+        number += 1
+        is_kept = len(told) > 1
+        past_s[0] += 4.0 if number == 19 else 0.2 if is_kept else 0.4
+        system_s[0] += 3.0 if number == 19 else 0.01 if is_kept else 0.3
+        is_over = look.step()
+    assert look.facts is not None and max(look.facts["changed_ms"]) == pytest.approx(4000)
+    assert look.facts["kept_system_ms"] == pytest.approx(10)
+    assert look.facts["system_ms"] == pytest.approx(290)
+
+
 def test_the_run_and_its_reading_agree_on_what_many_faults_are() -> None:
     assert heap_look.FAULTS_AT_LEAST == FAULTS_AT_LEAST
 
 
-def test_long_steps_are_not_waited_for(told: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heap_look, "_LONGEST_NS", 0)
-    assert steps(monkeypatch, 3000).facts is None and told[1:] == []
+def test_of_long_steps_five_of_each_kind_count_where_the_system_works_for_long(
+    told: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = steps(monkeypatch, 100_000, long_s=1.0, system_s=0.2)
+    assert look.facts is not None and look.facts["as_is_ms"] == look.facts["changed_ms"] == [1000.0] * 5
+    assert told[1:] == [*PARAMETERS, *BACK]
+
+
+@pytest.mark.parametrize(("long_s", "system_s"), [(1.0, 0.05), (2.5, 1.0)])
+def test_long_steps_are_not_waited_for_where_little_is_to_be_gained_or_they_take_too_long(
+    told: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch, long_s: float, system_s: float
+) -> None:
+    assert steps(monkeypatch, 3000, long_s=long_s, system_s=system_s).facts is None and told[1:] == []
 
 
 def test_a_malloc_that_somebody_has_set_is_left_alone(

@@ -20,8 +20,10 @@ from .. import accelerator
 from ..memory.heap import FAULTS_AT_LEAST, MMAP_MAX, MMAP_MAX_DEFAULT, TRIM_THRESHOLD, is_as_it_comes, mallopt
 from ..phases.schedule import SECOND
 
-_STEPS = 8  # of each kind: one that is shorter by itself is to hide nothing
-_LONGEST_NS = SECOND // 2  # of steps: somebody waits
+_STEPS, _FEWEST = 8, 5  # of each kind: one that is shorter by itself, or ends an epoch, is to hide nothing
+_LONG_NS, _LONGEST_NS = SECOND // 2, 2 * SECOND  # of steps, of which fewer are tried, or none: somebody waits
+_WORTH_WAITING = 0.1  # of a long step's time, that the system works: less is not worth so many of them
+_USUAL = 2.0  # × the median: longer steps do something else as well
 _FIRST, _GROWING_AT_MOST = 2, 6  # steps that do not count; with memory that is kept while the heap grows
 _GROWS = 0.5  # of the faults of a step as it is
 _KEEPS_ALL, _LEARNED_AT_MOST = 2**31 - 1, 2**26
@@ -40,6 +42,7 @@ class HeapLook:
         self._faults: list[int] = []
         self._system_s: list[float] = []
         self._keeps = False
+        self._each = _STEPS  # of each kind
         self._settled_at = 0  # the first step with memory that is kept that counts
 
     def begin(self) -> bool:
@@ -47,7 +50,7 @@ class HeapLook:
         if accelerator.devices() or not is_as_it_comes() or not mallopt(MMAP_MAX, MMAP_MAX_DEFAULT):
             return False
         self._ns, self._faults, self._system_s = [], [], []
-        self._keeps, self._settled_at = False, 0
+        self._keeps, self._each, self._settled_at = False, _STEPS, 0
         self._begin_step()
         return True
 
@@ -58,13 +61,13 @@ class HeapLook:
         steps = len(self._ns)
         if steps == _FIRST and not self._goes_on():
             return True
-        if self._settled_at and steps == self._settled_at + _STEPS:
+        if self._settled_at and steps == self._settled_at + self._each:
             self._tell()
             self.end()
             return True
-        if self._keeps and not self._settled_at and self._has_settled(steps - _FIRST - _STEPS):
+        if self._keeps and not self._settled_at and self._has_settled(steps - _FIRST - self._each):
             self._settled_at = steps
-        elif not self._settled_at and steps == _FIRST + _STEPS:
+        elif not self._settled_at and steps == _FIRST + self._each:
             self._keep(True)
         self._begin_step()
         return False
@@ -77,7 +80,14 @@ class HeapLook:
             return False
         if few:
             self._settled_at = _FIRST
-        return self._ns[-1] <= _LONGEST_NS
+        if self._ns[-1] > _LONG_NS:
+            self._each = _FEWEST
+            return self._ns[-1] <= _LONGEST_NS and (few or self._system_works())
+        return True
+
+    def _system_works(self) -> bool:
+        """For a visible part of the latest step."""
+        return 1e9 * self._system_s[-1] >= _WORTH_WAITING * self._ns[-1]
 
     def end(self) -> None:
         """Harmless when repeated. What is freed is given back again."""
@@ -86,7 +96,7 @@ class HeapLook:
 
     def _has_settled(self, steps: int) -> bool:
         """After so many steps with memory that is kept."""
-        grows = self._faults[-1] > _GROWS * self._faults[_FIRST + _STEPS - 1]
+        grows = self._faults[-1] > _GROWS * self._faults[_FIRST + self._each - 1]
         return steps >= _FIRST and (not grows or steps >= _GROWING_AT_MOST)
 
     def _begin_step(self) -> None:
@@ -99,19 +109,22 @@ class HeapLook:
         mallopt(TRIM_THRESHOLD, _KEEPS_ALL if keeps else _LEARNED_AT_MOST)
 
     def _mean_system_s(self, steps: slice) -> float:
-        return fmean(self._system_s[steps] or [0.0])
+        """Without those steps that do something else as well: they start a process, or end an epoch."""
+        ns, system_s = self._ns[steps], self._system_s[steps]
+        usual = [its_s for its_ns, its_s in zip(ns, system_s, strict=True) if its_ns <= _USUAL * median(ns)]
+        return fmean(usual or [0.0])
 
     def _tell(self) -> None:
         changed, as_is = slice(0, 0), slice(0, 0)
         if self._settled_at:
             changed = slice(self._settled_at, None)
         if self._keeps:
-            as_is = slice(_FIRST, _FIRST + _STEPS)
+            as_is = slice(_FIRST, _FIRST + self._each)
         kept_s = self._mean_system_s(changed)
         self.facts = {
             "system_ms": round(1e3 * (self._mean_system_s(as_is) - kept_s), 3) if self._keeps else 0.0,
             "kept_system_ms": round(1e3 * kept_s, 3),
-            "page_faults": int(median(self._faults[_FIRST - 1 : _FIRST + _STEPS])),
+            "page_faults": int(median(self._faults[_FIRST - 1 : _FIRST + self._each])),
             "as_is_ms": [ns / 1e6 for ns in self._ns[as_is]],
             "changed_ms": [ns / 1e6 for ns in self._ns[changed]],
         }
