@@ -375,13 +375,18 @@ def awaited_by(*coming: list[Coming], texts: list[str] | None = None) -> Awaited
 def test_plain_steps_go_on_until_it_has_come() -> None:
     """15 s are 1,500 steps of 10 ms: what comes in 30.5 and 200 steps is awaited, and not what takes longer."""
     texts: list[str] = []
-    awaited = awaited_by([Coming(30.5, 0), Coming(1501, 0), Coming(200, 0)], [], texts=texts)
+    awaited = awaited_by([Coming(30.5, 1), Coming(1501, 1), Coming(200, 1)], [], texts=texts)
     assert lacks(awaited, 120) and lacks(awaited, 319) and not lacks(awaited, 320) and not lacks(awaited, 321)
     assert texts == ["timing plain steps, until what the script does seldom comes"]
 
 
 def test_ranks_that_train_together_wait_for_nothing() -> None:
-    assert not lacks(awaited_by([Coming(30.5, 0)]), 120, may_wait=False)
+    assert not lacks(awaited_by([Coming(30.5, 1)]), 120, may_wait=False)
+
+
+def test_what_comes_once_after_the_last_step_is_not_awaited() -> None:
+    """Between the runs of `for run in range(1)`, a test after all epochs: nothing could be recorded after it."""
+    assert not lacks(awaited_by([Coming(164, 0)]), 120)
 
 
 @pytest.mark.parametrize(("then", "waits"), [(63, False), (64, True)])

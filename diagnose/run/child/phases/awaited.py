@@ -39,7 +39,7 @@ class Awaited:
         """Whether anything is worth more steps; ``begins_ns``: when they began, and the last one ended.
         ``is_first``: nothing is recorded yet, so enough steps have to follow.
         """
-        steps, enough = len(begins_ns) - 1, schedule.steps_after(pace_ns) if is_first else 0
+        steps, enough = len(begins_ns) - 1, schedule.steps_after(pace_ns) if is_first else 1
         limit = self._longest_ns / max(1, pace_ns) if may_wait else 0.0
         if self._comes_soon(steps, limit, enough, left):
             return self._waits(_RARE)
@@ -52,12 +52,12 @@ class Awaited:
         return may_wait and goes_on and self._differ and self._waits(_UNSURE)
 
     def _comes_soon(self, steps: int, limit: float, then: int, left: int | None) -> bool:
-        """What the loops tell of is awaited once, if that does not take long."""
+        """What the loops tell of is awaited once, if that does not take long and so many steps follow."""
         if self._until_step is None:
             soon = [
                 math.ceil(coming.in_steps)
                 for coming in self._rare_work.look(steps, left)
-                if coming.in_steps <= limit and (not then or coming.then_steps >= then)
+                if coming.in_steps <= limit and coming.then_steps >= then
             ]
             self._until_step = steps + max(soon) if soon else 0
         elif self._until_step and steps >= self._until_step:
