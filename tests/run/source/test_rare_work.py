@@ -277,6 +277,14 @@ def test_what_comes_after_each_of_two_loops(tmp_path: Path) -> None:
     assert [told["every"] for told in facts] == [10, 30] and to_come == [3.0, 23.0]
 
 
+def test_what_comes_after_the_only_round_of_a_loop_of_epochs_comes_once(tmp_path: Path) -> None:
+    """As `for run in range(n_runs)` around the epochs, with a single run: no step pays for its test again."""
+    args = [object() for _ in range(10)]
+    once = ROUNDS.replace("range(5)", "range(1)")
+    ((facts, to_come),) = looked(tmp_path, "evaluate()", loop=once, args=args, ends=(7,))
+    assert [told["every"] for told in facts] == [10] and to_come == [3.0]
+
+
 def test_a_loader_that_is_counted_tells_how_long_it_is(tmp_path: Path) -> None:
     args = DataLoader(TensorDataset(torch.zeros(20)), batch_size=2)
     ((facts, to_come),) = looked(tmp_path, "pass", loop=ROUNDS, args=args, ends=(10,), left=9)

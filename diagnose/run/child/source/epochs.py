@@ -117,6 +117,10 @@ class Epoch:
         self.ends = [Ends() for _ in self._around]
         self.steps_left = 0.0
 
+    def is_once(self, number: int) -> bool:
+        """Whether that loop of epochs goes over once. A single epoch may be all that somebody tries first."""
+        return number > 0 and self._begin[number + 1].total == 1
+
     def look(self, frames: Frames, left: int | None, steps: int) -> None:
         """So many steps after the begin."""
         if not self.ends:

@@ -91,7 +91,8 @@ class RareWork:
     def begin(self, left: int | None) -> None:
         told = _Source(self._places)
         self._epoch = Epoch(told.around, told.frames, left)
-        self._between = list(told.between(len(self._epoch.ends)))
+        between = told.between(len(self._epoch.ends))
+        self._between = [(number, work) for number, work in between if not self._epoch.is_once(number)]
         self._counts = {}
         self.facts = []
         for _, work in self._between:  # until `look` tells more: a run may end before
