@@ -19,6 +19,8 @@ Gains = Mapping[str, float]  # by rule, ms per step
 
 # of the step: XProf's "high" and torch_tb_profiler's 5 % for input, used here for all
 HIGH_SHARE, MEDIUM_SHARE = (0.20, 0.08)
+# of the step: what run-to-run noise takes, whatever the steps differ by (`diagnose.judge.rules.REASONS`)
+SMALL_SHARE = 0.05
 # of a gain: predictions are not known better than to a tenth, so what differs by less is
 # the same, and what is left is nothing
 LITTLE = 0.1
@@ -244,12 +246,14 @@ def _group(
 
 def _noise_ms(finding: Finding, measured: Measured) -> float:
     """What a saving has to exceed: the noise of the step time. Where it is counted in the steps themselves,
-    and is no difference between steps, a noise of more than what makes a saving medium hides none.
+    and is no difference between steps, a noise of more than what makes a saving medium hides none; nor does
+    one of more than a small saving where steps differ because their batches do.
     """
     noise_ms = measured.number("noise_ms")
     if finding.rule.saving.scope == "average":
         return noise_ms
-    return min(noise_ms, MEDIUM_SHARE * measured.number("step_ms"))
+    most = SMALL_SHARE if measured.metric("shapes_differ") is True else MEDIUM_SHARE
+    return min(noise_ms, most * measured.number("step_ms"))
 
 
 def _severity(share: float | None, least: Severity | None) -> Severity:

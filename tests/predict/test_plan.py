@@ -18,12 +18,16 @@ RULES = load_rules()
 
 # A step of 100 ms: 40 ms of loading in the main process, 40 ms of an operator,
 # 20 ms of Python. The noise is 1 ms.
-def step_of(plain_ms: list[float]) -> Measured:
+def step_of(plain_ms: list[float], shapes: int = 1) -> Measured:
     return measured_case(
         {
             "timeline": "main 0 100000 step ProfilerStep#1\nmain 0 40000 mark next@12\nmain 40000 40000 op "
             "aten::mm",
-            "facts": {"cpu_core_count": 8, "loaders": [{"num_workers": 0, "dataset_length": 100}]},
+            "facts": {
+                "cpu_core_count": 8,
+                "loaders": [{"num_workers": 0, "dataset_length": 100}],
+                "forward": {"shape_count": shapes},
+            },
             "plain_ms": plain_ms,
             "fetch_ms": [40, 40, 40],
         }
@@ -150,6 +154,15 @@ def test_noise_hides_what_is_counted_in_the_steps_up_to_a_medium_saving() -> Non
     between = replace(CURES, saving=Saving("remove", "average"))
     assert order(fired(between, 9), step=noisy) == []
     assert order(fired(between, 15), step=noisy) == ["cure"]
+
+
+def test_batches_of_different_shapes_hide_only_what_is_below_five_percent() -> None:
+    """The same steps: they differ because their batches do."""
+    differ = step_of([93.6, 100, 106.4], shapes=3)
+    assert order(fired(CURES, 5.1), step=differ) == ["cure"]
+    assert order(fired(CURES, 4.9), step=differ) == []
+    between = replace(CURES, saving=Saving("remove", "average"))
+    assert order(fired(between, 9), step=differ) == []
 
 
 def test_what_is_never_right_is_planned_below_the_noise_too_and_severe_without_a_number() -> None:
