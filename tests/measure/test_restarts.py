@@ -78,3 +78,33 @@ def test_a_validations_starts_stand_alone_where_the_training_is_in_its_first_epo
     one = measured(TRAINING | looked_at, VALIDATION)
     assert isinstance(one.metric("epoch_starts_ms"), Missing)
     assert one.metric("other_loader_starts_ms") == pytest.approx(4.2)
+
+
+@pytest.mark.parametrize(
+    ("workers", "start_ms", "cost_ms"),
+    [
+        (0, 5.0, 3.0),  # beyond a fetch of 2 ms
+        (2, 3.0, 3.0 + 0.5),  # kept workers would load ahead; and to end them
+        (2, 30.0, 4.0),  # all that the model leaves of the step
+    ],
+)
+def test_an_iterator_for_each_batch_costs_its_start(workers: int, start_ms: float, cost_ms: float) -> None:
+    loader = TRAINING | {
+        "num_workers": workers,
+        "iterator_start_ms": [900, start_ms, start_ms],
+        "iterator_start_ns": [1_000_000 + 10_000_000 * step for step in range(25)],
+        "iterator_end_ms": [0.5] if workers else [],
+        "batches_per_epoch": 50,
+    }
+    forward = TIMELINE.replace("main  100", "main  100  600   mark  forward@20\nmain  100")
+    facts = {"cpu_core_count": 8, "thread_count": 1, "loaders": [loader]}
+    one = measured_case(
+        {
+            "timeline": forward.replace("100  800", "100  600"),
+            "facts": facts,
+            "plain_ms": [10] * 25,
+            "fetch_ms": [2.0] * 25,
+        }
+    )
+    assert one.metric("one_batch_iterators") is True
+    assert one.metric("one_batch_starts_ms") == pytest.approx(cost_ms)

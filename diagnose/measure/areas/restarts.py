@@ -1,4 +1,6 @@
-"""Workers that end with a pass through their loader and are started anew for the next one."""
+"""Workers that end with a pass through their loader and are started anew for the next one, and passes of one
+batch.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,11 @@ import numpy as np
 from diagnose.measure.areas.input import feeding_loader, loop_line
 from diagnose.measure.areas.input_rhythm import NO_SECOND_EPOCH
 from diagnose.measure.epochs import epoch_begins, starts_each_epoch
-from diagnose.measure.measured import FactPlace, Measured, fact_selector
+from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import Missing, known
 
+MODEL_ROWS = ("forward", "backward", "optimizer")  # of the ledger
+A_STEP = 1.5  # steps from one start of the loader to the next: nearly each has its own
 SLOWED = 4  # batches after a start: training has then written to most of the memory that it writes to
 
 
@@ -35,6 +39,36 @@ def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
     cost_ms = starts_per_step * _restart_ms(loader, measured, fetch_ms)
     others = _other_starts(measured) if _starts_anew(loader) else []
     return [FactPlace(*loop_line(measured), starts_per_step, cost_ms), *others]
+
+
+@metric("one_batch_iterators", "yes/no", "Each iterator over the loader brings one batch of the many it has")
+def _one_batch_iterators(measured: Measured) -> Value | Missing:
+    """Not where that was not recorded."""
+    loader = feeding_loader(measured)
+    if isinstance(loader, Missing) or loader.get("batches_per_epoch") == 1:
+        return False
+    steps = measured.number("epoch_step_count")
+    return 0 < steps <= A_STEP
+
+
+@fact_selector(
+    "one_batch_starts", "starting an iterator over the loader for each batch, beyond one ordinary fetch"
+)
+def _one_batch_starts(measured: Measured) -> list[FactPlace] | Missing:
+    """Without the first start, which includes what is loaded only once. Workers that stay load ahead: then
+    next to nothing is waited for. The model takes its time in any case.
+    """
+    loader = feeding_loader(measured)
+    if isinstance(loader, Missing):
+        return loader
+    if len(loader.get("iterator_start_ms") or []) < 2:
+        return NO_SECOND_EPOCH
+    starts_per_step = starts_each_epoch(measured.recording, loader) / measured.needed("epoch_step_count")
+    fetch_ms = 0.0 if loader["num_workers"] else measured.number("fetch_ms")
+    cost_ms = starts_per_step * _restart_ms(loader, measured, max(0.0, float(np.nan_to_num(fetch_ms))))
+    others_ms = sum(measured.row_ms(row) for row in MODEL_ROWS)
+    at_most_ms = max(0.0, measured.number("step_ms") - others_ms)
+    return [FactPlace(*loop_line(measured), starts_per_step, min(cost_ms, at_most_ms))]
 
 
 @fact_selector(
