@@ -164,8 +164,11 @@ class Naming:
         annotation = named(is_range)
         module, module_name = _classes(view, named(is_module))
         own_annotation = named(is_range & ~view.name_matches(_WRAPPER))
+        waits = nearest(is_range & view.name_matches(f"^{re.escape(LOADER_NEXT)}"), outer, rows) >= 0
         return [
             (Level("line", line_name), own),
+            # who takes the batches, whether the wait is all that is asked about or not
+            (Level("line", line_name, always=True), np.where(waits, lines, -1)),
             (Level("annotation", by("annotation")), own_annotation),
             (Level("module", module_name), module),
             (Level("operator", by("operator")), operator),

@@ -85,6 +85,21 @@ def test_a_name_that_holds_nearly_everything_tells_nothing() -> None:
     }
 
 
+def test_a_wait_for_input_is_the_line_that_takes_the_batch() -> None:
+    """A transform that is a module makes the line one of those that call the forward; it takes the batch all
+    the same.
+    """
+    found = rows("""
+        main  0    1000  step        ProfilerStep#1
+        main  0    400   mark        next@12
+        main  5    390   annotation  enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__
+        main  10   100   mark        forward@12
+        main  500  300   op          aten::mm
+    """)
+    (waits,) = found["input_wait"].spenders
+    assert (waits.name.kind, waits.name.line) == ("line", 12)
+
+
 def test_time_without_an_event_is_named_after_the_one_before() -> None:
     found = rows("""
         main  0    1000  step  ProfilerStep#1
