@@ -83,11 +83,12 @@ REMARK = (
     "epochs, median 50 %); told were 140 to 330 ms of a step of 480. Two of ah02's oracle's costs overlap: "
     "39 % together.\n\n"
     "0.1.0+f03c2c7a: ai01 alone. Tests ran beside a part of its author's timings.\n\n"
-    "0.1.0+6999e797 and 27da56d9: ai02 and ai03. ai02 was first started with our stand-in for torchvision over its "
-    "author's, and failed; that answer was discarded, and it was met again with the harness mended. What "
-    "memory that is taken anew costs ai02 was not told (mended since, decision 243); the fault counts as found, "
-    "for the advice on its optimizer names one of its lines. ai03 was met after decisions 243 to 245, by a "
-    "product that had not been tuned to it. Reruns of older entries took the lock in turn with its author.\n\n"
+    "0.1.0+6999e797 and 27da56d9: ai02 and ai03. ai02 was first started with our stand-in for torchvision "
+    "over its author's, and failed; that answer was discarded, and it was met again with the harness mended. "
+    "What memory that is taken anew costs ai02 was not told (mended since, decision 243); that fault counts "
+    "as found, for the advice on its optimizer names one of its lines. ai03 was met after decisions 243 to "
+    "245, by a product that had not been tuned to it. Reruns of older entries took the lock in turn with its "
+    "author.\n\n"
     "0.1.0+3509db79: ai04 alone; seven rounds of its author's, some beside another program."
 )
 NEAR = 2  # lines: a call may be written over several

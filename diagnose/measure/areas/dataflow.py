@@ -319,6 +319,13 @@ _products(
     saved="Share of the step that attention in blocks saves",
 )
 _products(
+    "separable_kernels",
+    "separable",
+    "convolutions with a constant kernel that is a column times a row",
+    left="Share of the time of these convolutions that one along each dimension leaves",
+    saved="Share of the step that one convolution along each dimension saves",
+)
+_products(
     "convolutions_beyond",
     "beyond",
     "convolutions some of whose taps see nothing but padding",

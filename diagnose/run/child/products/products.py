@@ -22,6 +22,7 @@ from .one_step_trial import is_one_step, left_by_cells
 from .patches import is_of_patches, left_as_product
 from .repeated_matrices import left_by_einsum, without_copies
 from .repeats import RepeatedRows
+from .separable import column_and_row, left_as_two
 from .sparse_trial import is_by_coordinates, left_if_by_rows, left_if_sparse
 from .taps import left_without_padding
 from .zeros import is_depthwise, nearly_empty
@@ -39,6 +40,7 @@ WAYS = (
     "beyond",
     "patches",
     "masked",
+    "separable",
 )
 
 
@@ -95,6 +97,10 @@ class Products:
         if convolution is not None and is_of_patches(convolution):
             as_product = partial(left_as_product, convolution, ns, is_trained=is_trained)
             self._add_tried("patches", place, ns, trained_ns, as_product)
+        factors_of_kernel = convolution and column_and_row(convolution)
+        if convolution is not None and factors_of_kernel is not None:
+            as_two = partial(left_as_two, convolution, *factors_of_kernel, ns, is_trained=is_trained)
+            self._add_tried("separable", place, ns, trained_ns, as_two)
 
     def made(self, call: Call, result: Tensor, number: int, by: tuple[Place, int, int] | None) -> None:
         """A call has given this value; ``by``: its line, ns, and ns if it is trained."""
