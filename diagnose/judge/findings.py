@@ -86,6 +86,7 @@ def without_explained(finding: Finding, others: Sequence[Finding]) -> Finding:
         (one.culprits[0].file, one.culprits[0].line): one.ms_per_step or 0.0
         for one in others
         if one is not finding and one.state == "fires" and one.culprits and one.rule.saving.scope in IN_MS
+        if finding.rule.rest_of in ("", one.rule.id)
     }
     left = tuple(
         culprit

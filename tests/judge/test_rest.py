@@ -61,3 +61,13 @@ def test_what_says_no_more_than_that_a_line_is_costly_gives_way_first() -> None:
     own, loop = blaming("own-line-dominates", (7, 3.0), (8, 1.0)), blaming("loop-to-batch", (7, 1.6))
     for found in ([own, loop], [loop, own]):
         assert lines_of(each_line_once(found)) == {"own-line-dominates": [8], "loop-to-batch": [7]}
+
+
+def test_a_rule_may_give_way_to_one_other_alone() -> None:
+    """`row-loop` tells of a loop, as `loop-to-batch` does; what else is said of its line is beside that."""
+    rows, by_hand = blaming("row-loop", (7, 2.0)), blaming("hand-written-function", (7, 3.0))
+    loop = blaming("loop-to-batch", (7, 2.6), (9, 1.1))
+    assert lines_of(each_line_once([rows, by_hand])) == {"row-loop": [7], "hand-written-function": [7]}
+    assert lines_of(each_line_once([rows, loop])) == {"loop-to-batch": [7, 9]}
+    larger = blaming("row-loop", (7, 4.0))
+    assert lines_of(each_line_once([larger, loop])) == {"row-loop": [7], "loop-to-batch": [9]}

@@ -15,6 +15,7 @@ it would have the time of its lines.
 
 from __future__ import annotations
 
+import math
 import sys
 from statistics import median
 from time import perf_counter_ns
@@ -97,7 +98,8 @@ class LineClock:
         event_ns, call_ns = (median(costs) for costs in zip(*self._costs, strict=True))
         all_lines = _together(steps)
         often = (_typical_ns(line) / line[1] for line in all_lines.values() if line[1] >= BATCH)
-        event_ns = min([event_ns, *often])  # being told of a line is a part of each line's time
+        # being told of a line is a part of each line's time, and times its count no more by rounding either
+        event_ns = min([event_ns, *(math.nextafter(ns, 0.0) for ns in often)])
         script = (item for item in all_lines.items() if item[0][2] != OURS)
         lines = sorted(script, key=lambda item: -_typical_ns(item[1]))[:_LINES_AT_MOST]
         return {
