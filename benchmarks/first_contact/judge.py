@@ -90,7 +90,8 @@ REMARK = (
     "245, by a product that had not been tuned to it. Reruns of older entries took the lock in turn with its "
     "author.\n\n"
     "0.1.0+3509db79: ai04 alone; seven rounds of its author's, some beside another program.\n\n"
-    "0.1.0+4fe46ab0: ai05; tests of ours ran beside a part of its author's timings."
+    "0.1.0+4fe46ab0 and b9035e18: ai05 and ai06; tests of ours ran beside a part of their authors' "
+    "timings."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them
