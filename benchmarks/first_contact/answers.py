@@ -70,7 +70,7 @@ def put_stand_ins(entry: Entry, script: Path) -> None:
         if (folder / name).exists() or (folder / f"{name}.py").exists():
             continue
         if (STAND_INS / name).is_dir():
-            shutil.copytree(STAND_INS / name, folder / name, dirs_exist_ok=True)
+            shutil.copytree(STAND_INS / name, folder / name)
         else:
             shutil.copy(STAND_INS / f"{name}.py", folder)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from diagnose.judge.culprits import Culprit, culprits
-from diagnose.judge.rules import IN_MS, WHOLE_STEP, Advice, Condition, Rule, Saving, lineage
+from diagnose.judge.rules import IN_MS, LAST, WHOLE_STEP, Advice, Condition, Rule, Saving, lineage
 from diagnose.judge.terms import Op, State
 from diagnose.measure.measured import FACT_SELECTORS, METRICS, Measured, Value
 from diagnose.measure.missing import Missing
@@ -73,7 +73,7 @@ def each_line_once(found: Sequence[Finding]) -> list[Finding]:
     """
     left = list(found)
     giving_way = [at for at, one in enumerate(left) if one.rule.rest and one.state == "fires"]
-    for at in sorted(giving_way, key=lambda at: (not left[at].rule.last, left[at].ms_per_step or 0.0)):
+    for at in sorted(giving_way, key=lambda at: (left[at].rule.rest != LAST, left[at].ms_per_step or 0.0)):
         left[at] = without_explained(left[at], left)
     return left
 
@@ -86,7 +86,7 @@ def without_explained(finding: Finding, others: Sequence[Finding]) -> Finding:
         (one.culprits[0].file, one.culprits[0].line): one.ms_per_step or 0.0
         for one in others
         if one is not finding and one.state == "fires" and one.culprits and one.rule.saving.scope in IN_MS
-        if finding.rule.rest_of in ("", one.rule.id)
+        if finding.rule.gives_way_to(one.rule.id)
     }
     left = tuple(
         culprit

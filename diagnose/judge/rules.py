@@ -131,8 +131,8 @@ class Saving:
 
 @dataclass(frozen=True)
 class Rule:
-    """``rest``: of its lines only those count that no other rule that fires blames most; ``last``: it gives
-    way to others with ``rest`` too; ``rest_of``: the only rule that it gives way to, if there is one.
+    """``rest``: of its lines only those count that no other rule that fires blames most; `LAST`: it gives way
+    to others with ``rest`` too; a rule's id: it gives way to that one alone.
 
     ``severity``: at least, whatever a run measures; such a finding is planned also below the noise. For
     what is never right in a loop that trains.
@@ -153,11 +153,13 @@ class Rule:
     fix: Advice
     saving: Saving
     instead: tuple[Instead, ...] = ()
-    rest: bool = False
-    last: bool = False
-    rest_of: str = ""
+    rest: bool | str = False
     severity: Severity | None = None
     frameworks: tuple[Framework, ...] = ("torch",)
+
+    def gives_way_to(self, other: str) -> bool:
+        """Whether a line that the rule of that id blames most is not its own."""
+        return self.rest in (True, LAST, other)
 
 
 def rules_folder() -> Path:
@@ -188,8 +190,8 @@ def load_rules(*folders: Path) -> dict[str, Rule]:
     rules = {rule_id: parse_rule(table, rule_id) for rule_id, table in data.items()}
     for rule in rules.values():
         known_name(rule.refines, [WHOLE_STEP, *TITLES, *rules], f"{rule.id}: refines")
-        if rule.rest_of:
-            known_name(rule.rest_of, rules, f"{rule.id}: rest")
+        if isinstance(rule.rest, str):
+            known_name(rule.rest, [LAST, *rules], f"{rule.id}: rest")
     return rules
 
 
@@ -244,7 +246,6 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
         raise DiagnoseError(f"{where}: its id is {data['id']!r}", do="id and file name must be the same")
     _keys(data["culprits"], {"selector"}, {"rest"}, f"{where}: [culprits]")
     fix = {key: value for key, value in data["fix"].items() if key != "instead"}
-    rest = data["culprits"].get("rest", False)
     return Rule(
         id=data["id"],
         status=known_name(data["status"], STATUSES, f"{where}: status"),
@@ -261,9 +262,7 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
         fix=_fix(fix, where),
         saving=_saving(data["saving"], where),
         instead=tuple(_instead(one, where) for one in data["fix"].get("instead", ())),
-        rest=bool(rest),
-        last=rest == LAST,
-        rest_of=rest if isinstance(rest, str) and rest != LAST else "",
+        rest=data["culprits"].get("rest", False),
         severity=known_name(data["severity"], SEVERITIES, f"{where}: severity")
         if "severity" in data
         else None,

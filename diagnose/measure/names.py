@@ -164,7 +164,7 @@ class Naming:
         annotation = named(is_range)
         module, module_name = _classes(view, named(is_module))
         own_annotation = named(is_range & ~view.name_matches(_WRAPPER))
-        waits = nearest(is_range & view.name_matches(f"^{re.escape(LOADER_NEXT)}"), outer, rows) >= 0
+        waits = np.isin(own_annotation, np.flatnonzero(view.name.categories.str.startswith(LOADER_NEXT)))
         return [
             (Level("line", line_name), own),
             # who takes the batches, whether the wait is all that is asked about or not

@@ -15,7 +15,7 @@ from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector,
 from diagnose.measure.missing import Missing, known
 
 MODEL_ROWS = ("forward", "backward", "optimizer")  # of the ledger
-A_STEP = 1.5  # steps from one start of the loader to the next: nearly each has its own
+NEARLY_EACH_STEP = 1.5  # steps from one start of the loader to the next
 SLOWED = 4  # batches after a start: training has then written to most of the memory that it writes to
 
 
@@ -31,12 +31,10 @@ def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
         return loader
     if not loader["num_workers"]:
         return []
-    epoch_steps = measured.needed("epoch_step_count")
-    if len(loader.get("iterator_start_ms") or []) < 2:
-        return NO_SECOND_EPOCH
-    starts_per_step = starts_each_epoch(measured.recording, loader) / epoch_steps
-    fetch_ms = max(0.0, float(np.nan_to_num(measured.number("fetch_ms"))))
-    cost_ms = starts_per_step * _restart_ms(loader, measured, fetch_ms)
+    starts_per_step = _starts_per_step(loader, measured)
+    if isinstance(starts_per_step, Missing):
+        return starts_per_step
+    cost_ms = starts_per_step * _restart_ms(loader, measured, _fetch_ms(measured))
     others = _other_starts(measured) if _starts_anew(loader) else []
     return [FactPlace(*loop_line(measured), starts_per_step, cost_ms), *others]
 
@@ -48,7 +46,7 @@ def _one_batch_iterators(measured: Measured) -> Value | Missing:
     if isinstance(loader, Missing) or loader.get("batches_per_epoch") == 1:
         return False
     steps = measured.number("epoch_step_count")
-    return 0 < steps <= A_STEP
+    return 0 < steps <= NEARLY_EACH_STEP
 
 
 @fact_selector(
@@ -61,11 +59,11 @@ def _one_batch_starts(measured: Measured) -> list[FactPlace] | Missing:
     loader = feeding_loader(measured)
     if isinstance(loader, Missing):
         return loader
-    if len(loader.get("iterator_start_ms") or []) < 2:
-        return NO_SECOND_EPOCH
-    starts_per_step = starts_each_epoch(measured.recording, loader) / measured.needed("epoch_step_count")
-    fetch_ms = 0.0 if loader["num_workers"] else measured.number("fetch_ms")
-    cost_ms = starts_per_step * _restart_ms(loader, measured, max(0.0, float(np.nan_to_num(fetch_ms))))
+    starts_per_step = _starts_per_step(loader, measured)
+    if isinstance(starts_per_step, Missing):
+        return starts_per_step
+    fetch_ms = 0.0 if loader["num_workers"] else _fetch_ms(measured)
+    cost_ms = starts_per_step * _restart_ms(loader, measured, fetch_ms)
     others_ms = sum(measured.row_ms(row) for row in MODEL_ROWS)
     at_most_ms = max(0.0, measured.number("step_ms") - others_ms)
     return [FactPlace(*loop_line(measured), starts_per_step, min(cost_ms, at_most_ms))]
@@ -115,6 +113,19 @@ def _other_starts(measured: Measured) -> list[FactPlace]:
             FactPlace(loader["file"], int(loader["line"]), loader["function"], starts_per_step, cost_ms)
         )
     return places
+
+
+def _starts_per_step(loader: dict[str, Any], measured: Measured) -> float | Missing:
+    """How often the loader that feeds the steps is begun in one; its first start tells nothing."""
+    epoch_steps = measured.needed("epoch_step_count")
+    if len(loader.get("iterator_start_ms") or []) < 2:
+        return NO_SECOND_EPOCH
+    return starts_each_epoch(measured.recording, loader) / epoch_steps
+
+
+def _fetch_ms(measured: Measured) -> float:
+    """0 where that is not known."""
+    return max(0.0, float(np.nan_to_num(measured.number("fetch_ms"))))
 
 
 def _restart_ms(loader: dict[str, Any], measured: Measured, fetch_ms: float) -> float:

@@ -94,12 +94,14 @@ class Products:
         if factors is not None:
             by_einsum = partial(left_by_einsum, factors, given, ns, is_trained=is_trained)
             self._add_tried("matrices", place, ns, trained_ns, by_einsum)
-        if convolution is not None and is_of_patches(convolution):
+        if convolution is None:
+            return
+        if is_of_patches(convolution):
             as_product = partial(left_as_product, convolution, ns, is_trained=is_trained)
             self._add_tried("patches", place, ns, trained_ns, as_product)
-        factors_of_kernel = convolution and column_and_row(convolution)
-        if convolution is not None and factors_of_kernel is not None:
-            as_two = partial(left_as_two, convolution, *factors_of_kernel, ns, is_trained=is_trained)
+        column_row = column_and_row(convolution)
+        if column_row is not None:
+            as_two = partial(left_as_two, convolution, *column_row, ns, is_trained=is_trained)
             self._add_tried("separable", place, ns, trained_ns, as_two)
 
     def made(self, call: Call, result: Tensor, number: int, by: tuple[Place, int, int] | None) -> None:

@@ -54,12 +54,11 @@ def left_as_two(
     if ns > _LONG_NS:
         return None
     _, kernel, bias, stride, padding, dilation, groups = convolution
+    around = padding[0] if isinstance(padding[0], str) else padding
     given = [convolution.picture, *([bias] if bias is not None else [])]
 
     def as_is(picture: Tensor, bias: Tensor | None = None) -> Tensor:
-        if isinstance(padding[0], str):
-            return F.conv2d(picture, kernel, bias, stride, padding[0], dilation, groups)
-        return F.conv2d(picture, kernel, bias, stride, padding, dilation, groups)
+        return F.conv2d(picture, kernel, bias, stride, around, dilation, groups)
 
     def as_two(picture: Tensor, bias: Tensor | None = None) -> Tensor:
         return two(convolution, column, row, picture, bias)
