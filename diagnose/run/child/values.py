@@ -21,11 +21,15 @@ _RANDOM = re.compile(
 )
 _FROM_HOST = {"tensor", "as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor", "Tensor"}
 _TO_HOST = {"item", "tolist", "numpy", "__array__", "__bool__", "__int__", "__float__", "__index__"}
+# what takes as many rows as its tensor's numbers say, and what asks how many there are
+_SELECTS = {"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive"}
+_SIZES = {"__len__", "size", "numel", "nelement"}
 _IN_PLACE = re.compile(
     r".*[^_]_|__setitem__|__i(add|sub|mul|matmul|(true|floor)?div|mod|pow|and|x?or|[lr]shift)__"
 )
 _PLAIN = (int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout, torch.memory_format)
 _DATA: tuple[Any, ...] = (torch.Tensor.data.__get__, torch.Tensor.data.__set__)  # type: ignore[attr-defined]
+_SHAPE: tuple[Any, ...] = (torch.Tensor.shape.__get__,)  # type: ignore[attr-defined]
 _GRADIENT: tuple[Any, ...] = (torch.Tensor.grad.__get__,)  # type: ignore[union-attr]
 
 
@@ -43,6 +47,7 @@ class Value(NamedTuple):
     number: int
     bits: int
     made: bool
+    selected: bool = False  # how many rows it has depends on what another tensor holds
 
 
 class Values:
@@ -59,6 +64,7 @@ class Values:
         )  # of tensors that have another number since, by no call that was seen
         self._last = 0
         self.host_bits = 0  # of what Python has read
+        self.decided_bits = 0  # of what it has read to decide by: truth, and how many rows were selected
 
     def of(self, tensor: torch.Tensor) -> Value:
         known, version = self._of_tensor.get(id(tensor)), _version(tensor)
@@ -77,8 +83,10 @@ class Values:
         untrusted = self._untrusted.get(id(tensor))  # or another one, which is gone
         return untrusted is not None and untrusted() is tensor
 
-    def keep(self, tensor: torch.Tensor, number: int, bits: int, *, made: bool) -> Value:
-        value = Value(weakref.ref(tensor), _version(tensor), number, bits, made)
+    def keep(
+        self, tensor: torch.Tensor, number: int, bits: int, *, made: bool, selected: bool = False
+    ) -> Value:
+        value = Value(weakref.ref(tensor), _version(tensor), number, bits, made, selected)
         self._of_tensor[id(tensor)] = value
         return value
 
@@ -100,9 +108,12 @@ class Values:
             return
         if call.reads_to_host:
             self.host_bits |= bits
+        if call.decides:
+            self.decided_bits |= bits
         for at, tensor in enumerate(tensors):
             if not any(tensor is given for given in call.given):
-                self.keep(tensor, self.number_of((call.number, at)) if at else call.number, bits, made=True)
+                number = self.number_of((call.number, at)) if at else call.number
+                self.keep(tensor, number, bits, made=True, selected=call.selects(tensor))
         if call.in_place and call.given:
             self.keep(call.given[0], call.number, bits, made=call.is_of_this_step)
             for tensor in call.others_written:
@@ -116,6 +127,7 @@ class Call:
     all but the first do; ``fixed``: the numbers of those that were not made by a call seen; ``written``: of
     those that it writes to. ``is_new``: what it gives is another value each time. ``number``: of its value;
     ``asked``: of what it asks for, the same for all gradients that one pass through a graph gives.
+    ``decides``: Python reads truth, or how many rows were selected.
     """
 
     def __init__(self, values: Values, func: Callable[..., Any], args: Any, kwargs: Any) -> None:
@@ -124,9 +136,13 @@ class Call:
         self._out = kwargs.get("out")  # torch.norm hands None on
         self.in_place = bool(_IN_PLACE.fullmatch(self.name)) or self._out is not None
         self.touches_data = func in _DATA
-        self.reads_to_host = self.name in _TO_HOST
         self.given = list(tensors_in((args, kwargs)))
         of_given = [values.of(tensor) for tensor in self.given]
+        pairs = zip(self.given, of_given, strict=True)
+        self._selected_rows = {tensor.shape[:1] for tensor, value in pairs if value.selected}
+        counts_rows = bool(self._selected_rows) and (self.name in _SIZES or func in _SHAPE)
+        self.decides = counts_rows or self.name == "__bool__"
+        self.reads_to_host = counts_rows or self.name in _TO_HOST
         self.bits = values.host_bits if self.name in _FROM_HOST else 0
         self.other_bits = 0
         for value in of_given[1:]:
@@ -155,6 +171,13 @@ class Call:
         if self.options.get("training") is False or (isinstance(share, (int, float)) and share == 0):
             return False
         return bool(_RANDOM.search(self.name) or self.options.get("dropout_p"))
+
+    def selects(self, result: torch.Tensor) -> bool:
+        """Whether how many rows it gives depends on what a tensor holds, or it keeps the rows of one that
+        does.
+        """
+        masked = self.name == "__getitem__" and any(mask.dtype is torch.bool for mask in self.given[1:])
+        return masked or self.name in _SELECTS or result.shape[:1] in self._selected_rows
 
     def _written_to(self) -> list[torch.Tensor]:
         """With what they are views of."""

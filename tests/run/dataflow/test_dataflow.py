@@ -350,6 +350,35 @@ def test_rounds_between_which_values_reach_python_depend_on_each_other() -> None
     assert at_once(step) == {}
 
 
+@pytest.mark.parametrize(
+    "count",
+    [
+        lambda ages, over: len(ages[over]),
+        lambda ages, over: (ages[over] + 1).shape[0],
+        lambda ages, over: over.nonzero().size(0),
+        lambda ages, over: torch.masked_select(ages, over).numel(),
+    ],
+)
+def test_rounds_depend_on_what_decides_how_many_rows_are_written(count: Callable[..., int]) -> None:
+    """Which of the games are over decides how many begin anew. Other rounds do not: but for the selection
+    itself, which has another size in each.
+    """
+    state = torch.zeros(8, 4)
+
+    def games() -> None:
+        for _ in range(ROUNDS):
+            over = (state * 2).sum(1) > 1
+            ended = count(state[:, 0], over)
+            state[:ended] = 0
+
+    def sums_of_positive() -> None:
+        for row in torch.rand(ROUNDS, 8):
+            (row * 2)[row > 0.5].sum()
+
+    assert at_once(games) == {}
+    assert at_once(sums_of_positive) == {"(row * 2)[row > 0.5].sum()": (ROUNDS, 3 * ROUNDS)}
+
+
 def test_batches_that_are_trained_on_one_after_the_other_are_not_to_be_one() -> None:
     model, batches = nn.Linear(3, 2), torch.rand(ROUNDS, 4, 3)
 

@@ -202,6 +202,8 @@ class Dataflow(TorchFunctionMode):
             self._ways.append(tuple(frame.place for frame in site.frames))
         elif call.name == "__setitem__" and call.given:
             bits |= self._add_write(call, ns)
+        if call.in_place:  # where, and of which rows, Python says
+            bits |= self._values.host_bits
         self._written |= call.written
         self._values.given_back(call, results, bits)
         numbered = [(self._values.of(tensor).number, tensor) for tensor in results]
@@ -319,7 +321,8 @@ class Dataflow(TorchFunctionMode):
         if group.count in TRIED_ROUNDS and group.is_loop and self._first_calls is None:
             group.loop = apart(site, group.site)[-1]
             group.left = self._left_of_rounds(call, site, ns, group.count)
-        return 1 << group.bit
+        # what goes on from round to round does so as Python has decided
+        return 1 << group.bit | (self._values.decided_bits if depth else 0)
 
     def _left_of_rounds(self, call: Call, site: Site, ns: int, count: int) -> float | None:
         """Of groups at the same instructions, with tensors of the same shapes, the first is tried."""
