@@ -46,14 +46,14 @@ class _Loop(NamedTuple):
         return self.place.ms_per_step or 0.0
 
 
-def _dataflow(measured: Measured) -> dict[str, Any] | Missing:
+def dataflow(measured: Measured) -> dict[str, Any] | Missing:
     found = measured.recording.facts.get("dataflow")
     return NOT_RECORDED if found is None else dict(found)
 
 
 @once
 def _loops(measured: Measured) -> list[_Loop] | Missing:
-    told, view = _dataflow(measured), measured.detail
+    told, view = dataflow(measured), measured.detail
     if isinstance(told, Missing):
         return told
     if view is None:
@@ -116,12 +116,12 @@ def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: R
     rest_ms, rest_count = other_ms + forward_ms - products_ms, line["call_count"] - product_count
     if rest_ms > 0 and rest_count:
         calls_left = line.get("group_count", line["call_count"] / line["rounds"]) / line["call_count"]
-        left_ms += rest_ms * max(calls_left, 1 - _fixed_ms(measured) * rest_count / rest_ms)
+        left_ms += rest_ms * max(calls_left, 1 - fixed_ms(measured) * rest_count / rest_ms)
     place = FactPlace(line["file"], line["line"], line["function"], float(line["rounds"]), whole_ms)
     return _Loop(place, left_ms / whole_ms, line.get("sizes_differ_ns", 0) / max(line["ns"], 1))
 
 
-def _fixed_ms(measured: Measured) -> float:
+def fixed_ms(measured: Measured) -> float:
     call_ns = (measured.recording.facts.get("profiler_costs") or {}).get("call_ns")
     return FIXED_ADDITIONS * call_ns / 1e6 if call_ns else FIXED_MS
 
@@ -170,7 +170,7 @@ def _small_ops_are_rounds(measured: Measured) -> Value | Missing:
 )
 def _forwards_need_each_other(measured: Measured) -> Value | Missing:
     """By the lines that call it; not where that was not recorded."""
-    told, view = _dataflow(measured), measured.timeline
+    told, view = dataflow(measured), measured.timeline
     if isinstance(told, Missing) or view is None:
         return False
     called = places_of(view, view.named(view.marked("forward") & view.on_training_thread))
@@ -183,7 +183,7 @@ def _forwards_need_each_other(measured: Measured) -> Value | Missing:
 @fact_selector("values_again", "calls that are given exactly what an earlier one in the step was given")
 def _values_again(measured: Measured) -> list[FactPlace] | Missing:
     """Their backward is that of the lines that compute them, where that is recorded."""
-    asked, told = _parts_of_torch(measured, "again"), _dataflow(measured)
+    asked, told = _parts_of_torch(measured, "again"), dataflow(measured)
     if isinstance(asked, Missing) or isinstance(told, Missing):
         return asked
     if not all("line_trained_ns" in line for line in told.get("computed_again") or [{}]):
@@ -200,7 +200,7 @@ def _whole_ms(places: list[FactPlace]) -> float:
 @metric("values_again_at", "", "Lines that compute them, costliest first")
 def _values_again_at(measured: Measured) -> Value | Missing:
     """Up to three, which often are in a function that several others call."""
-    lines = known(_dataflow(measured)).get("computed_again")
+    lines = known(dataflow(measured)).get("computed_again")
     if not lines:
         return NOT_RECORDED
     shown = Sources(measured.recording).shown
@@ -236,7 +236,7 @@ def _where_trained(measured: Measured, what: str) -> list[FactPlace] | Missing:
     """None where nothing is trained: there a model's result that nobody reads, or that is always the same,
     may be all that a benchmark is about.
     """
-    told = _dataflow(measured)
+    told = dataflow(measured)
     if not isinstance(told, Missing) and what in told and not told["backward_ns"]:
         return []
     return _parts_of_torch(measured, what)
@@ -339,7 +339,7 @@ def _left(measured: Measured, what: str) -> float | Missing:
     products = _parts_of_torch(measured, what)
     if isinstance(products, Missing):
         return products
-    shares = [line["left_ns"] / max(line["ns"], 1) for line in known(_dataflow(measured))[what]]
+    shares = [line["left_ns"] / max(line["ns"], 1) for line in known(dataflow(measured))[what]]
     whole_ms = _whole_ms(products)
     left_ms = sum((place.ms_per_step or 0.0) * share for place, share in zip(products, shares, strict=True))
     return min(1.0, left_ms / whole_ms) if whole_ms else Missing("no such product was seen")
@@ -373,7 +373,7 @@ def _parts_of_torch(
     as large a part of their lines' backward as they are of the lines' calls that need gradients. Where that
     is not recorded, the part of the whole backward. ``used_by_backward``: a factor of that.
     """
-    told, view = _dataflow(measured), measured.timeline
+    told, view = dataflow(measured), measured.timeline
     if isinstance(told, Missing) or view is None:
         return told if isinstance(told, Missing) else NO_STEPS
     if view.has_device:

@@ -26,6 +26,7 @@ from diagnose.measure.areas.calls_beside import (
     of_other_rules,
     time_beside,
 )
+from diagnose.measure.areas.drawn_lines import always_new
 from diagnose.measure.areas.user_code import STEP_MARKS, LineTime, by_line, line_times, short_callee
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_CALLS_SEEN, Missing
@@ -85,11 +86,12 @@ def _own_lines_callee(measured: Measured) -> Value | Missing:
 @once
 def _lines_to_mend(measured: Measured) -> list[tuple[LineTime, Rows]] | Missing:
     """Without those that step an environment, or hand on the call inside one: simulating takes time, which is
-    spread over lines.
+    spread over lines; and without those that do nothing but draw batches anew where no core is free.
     """
     lines, view = own_lines(measured), measured.detail
     if isinstance(lines, Missing) or view is None:
         return lines
+    drawn_ms, step_ms = always_new(measured), measured.number("step_ms")
     stepping = _calls_of_environments(view, Sources(measured.recording))
     simulated = view.clipped(view.calls, stepping)
 
@@ -98,7 +100,10 @@ def _lines_to_mend(measured: Measured) -> list[tuple[LineTime, Rows]] | Missing:
         hands_on = re.search(OWN_FUNCTION, line.callee) is not None
         return bool(np.isin(calls, stepping).any() or (hands_on and len(calls) and inside.all()))
 
-    return [one for one in lines if not simulates(*one)]
+    def draws(line: LineTime) -> bool:
+        return drawn_ms.get((line.file, line.line), 0.0) >= MOST * line.share * step_ms
+
+    return [(line, calls) for line, calls in lines if not simulates(line, calls) and not draws(line)]
 
 
 def _calls_of_environments(view: Selection, sources: Sources) -> Rows:

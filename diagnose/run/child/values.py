@@ -48,6 +48,7 @@ class Value(NamedTuple):
     bits: int
     made: bool
     selected: bool = False  # how many rows it has depends on what another tensor holds
+    drawn: bool = False  # it depends on numbers drawn at random, and on nothing that is trained
 
 
 class Values:
@@ -84,9 +85,16 @@ class Values:
         return untrusted is not None and untrusted() is tensor
 
     def keep(
-        self, tensor: torch.Tensor, number: int, bits: int, *, made: bool, selected: bool = False
+        self,
+        tensor: torch.Tensor,
+        number: int,
+        bits: int,
+        *,
+        made: bool,
+        selected: bool = False,
+        drawn: bool = False,
     ) -> Value:
-        value = Value(weakref.ref(tensor), _version(tensor), number, bits, made, selected)
+        value = Value(weakref.ref(tensor), _version(tensor), number, bits, made, selected, drawn)
         self._of_tensor[id(tensor)] = value
         return value
 
@@ -113,9 +121,10 @@ class Values:
         for at, tensor in enumerate(tensors):
             if not any(tensor is given for given in call.given):
                 number = self.number_of((call.number, at)) if at else call.number
-                self.keep(tensor, number, bits, made=True, selected=call.selects(tensor))
+                selected = call.selects(tensor)
+                self.keep(tensor, number, bits, made=True, selected=selected, drawn=call.drawn)
         if call.in_place and call.given:
-            self.keep(call.given[0], call.number, bits, made=call.is_of_this_step)
+            self.keep(call.given[0], call.number, bits, made=call.is_of_this_step, drawn=call.drawn)
             for tensor in call.others_written:
                 self.keep(tensor, self.new_number(), bits, made=call.is_of_this_step)
 
@@ -127,7 +136,8 @@ class Call:
     all but the first do; ``fixed``: the numbers of those that were not made by a call seen; ``written``: of
     those that it writes to. ``is_new``: what it gives is another value each time. ``number``: of its value;
     ``asked``: of what it asks for, the same for all gradients that one pass through a graph gives.
-    ``decides``: Python reads truth, or how many rows were selected.
+    ``drawn``: it depends on numbers drawn at random, and on nothing that is trained. ``decides``: Python
+    reads truth, or how many rows were selected.
     """
 
     def __init__(self, values: Values, func: Callable[..., Any], args: Any, kwargs: Any) -> None:
@@ -155,6 +165,8 @@ class Call:
         self.others_written = self.given[1:] if self.name.startswith("_fused_") else []
         self.is_of_this_step = not of_given or of_given[0].made
         self.computes = bool(of_given) and self.name != "__get__"
+        of_drawn = self._is_random or any(value.drawn for value in of_given)
+        self.drawn = of_drawn and not any(tensor.requires_grad for tensor in self.given)
         self.is_new = self._is_random or self.name in _FROM_HOST or func in _GRADIENT
         if self.is_new:
             self.number = values.new_number()

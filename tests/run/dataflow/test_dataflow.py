@@ -379,6 +379,24 @@ def test_rounds_depend_on_what_decides_how_many_rows_are_written(count: Callable
     assert at_once(sums_of_positive) == {"(row * 2)[row > 0.5].sum()": (ROUNDS, 3 * ROUNDS)}
 
 
+def test_what_is_drawn_at_random_is_told_until_it_meets_what_is_trained() -> None:
+    layer, fixed = nn.Linear(8, 8), torch.rand(4, 8)
+
+    def step() -> None:
+        kept = fixed * 2
+        noise = torch.rand(4, 8)
+        given = torch.empty(4, 8).uniform_() + kept
+        predicted = functional.dropout(layer(given + noise), 0.5)
+        (predicted.detach() > 0).float().mean()
+
+    told = {text_of(line): line["call_count"] for line in seen(step)["drawn"] if line["function"] == "step"}
+    assert told == {
+        "noise = torch.rand(4, 8)": 1,
+        "given = torch.empty(4, 8).uniform_() + kept": 2,  # writing in place is no call that makes a tensor
+        "predicted = functional.dropout(layer(given + noise), 0.5)": 1,
+    }
+
+
 def test_batches_that_are_trained_on_one_after_the_other_are_not_to_be_one() -> None:
     model, batches = nn.Linear(3, 2), torch.rand(ROUNDS, 4, 3)
 

@@ -237,7 +237,7 @@ class Dataflow(TorchFunctionMode):
 
     def _add(self, call: Call, site: Site, result: Tensor, ns: int) -> None:
         trained_ns = ns if result.requires_grad else 0
-        self._add_to_line(site, ns, trained_ns)
+        self._add_to_line(call, site, ns, trained_ns)
         if site.checks:
             self._step.checks.setdefault(site.place, Sum()).add(ns, trained_ns)
         elif site.of_covariance:
@@ -258,12 +258,14 @@ class Dataflow(TorchFunctionMode):
             self._step.again_later.setdefault(apart(site, first)[-1], Sum()).add(ns, trained_ns)
             self._step.computed_later.setdefault(site.place, Sum()).add(ns, trained_ns)
 
-    def _add_to_line(self, site: Site, ns: int, trained_ns: int) -> None:
+    def _add_to_line(self, call: Call, site: Site, ns: int, trained_ns: int) -> None:
         self._step.counted.add(ns, trained_ns)
         self._step.lines[site.place] += ns
         self._step.trained[site.place] += trained_ns
         for place in site.around:
             self._step.around[place] += ns
+            if call.drawn:
+                self._step.drawn.setdefault(place, Sum()).add(ns, trained_ns)
 
     def _add_cell(self, call: Call, site: Site) -> None:
         earlier = self._bits.get((site.key, self._segment), [])
@@ -281,7 +283,7 @@ class Dataflow(TorchFunctionMode):
         if site is None:
             return 0
         trained = call.given[0].requires_grad
-        self._add_to_line(site, ns, ns if trained else 0)
+        self._add_to_line(call, site, ns, ns if trained else 0)
         shape = tuple(call.given[1].shape) if len(call.given) > 1 else ()
         return self._bit(call, call.other_bits, site, shape, ns, trained=trained)
 

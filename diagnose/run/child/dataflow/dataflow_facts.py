@@ -34,8 +34,10 @@ class DataflowFacts:
     def told(self) -> dict[str, Any]:
         """Times in ns of the one step. ``at_once``: lines of the user's whose calls could be one instead of
         ``rounds``, the line of the ``loop`` by which all rounds come there, and products among them that were
-        tried; ``around``: all calls under a line, and those of such loops; ``again``: by the line that asks
-        for values that are there; ``computed_again``: the same calls by the line that makes them.
+        tried; ``around``: all calls under a line, and those of such loops; ``drawn``: of all calls under a
+        line those that depend on numbers drawn at random, and on nothing that is trained; ``again``: by the
+        line that asks for values that are there; ``computed_again``: the same calls by the line that makes
+        them.
         """
         step = self.first
         again, computed_again = self._again()
@@ -55,6 +57,7 @@ class DataflowFacts:
                 {**place._asdict(), "ns": ns, "independent_ns": independent[place]}
                 for place, ns in step.around.most_common(LINES_AT_MOST)
             ],
+            "drawn": listed(step.drawn),
             "again": listed(again),
             "computed_again": self._of_lines(computed_again),
             **({"constant": self._of_lines(self._constant())} if self.later else {}),

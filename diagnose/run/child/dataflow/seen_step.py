@@ -90,6 +90,7 @@ class SeenStep:
     lines: Counter[Place] = field(default_factory=Counter)  # ns of the calls that a line makes itself
     trained: Counter[Place] = field(default_factory=Counter)  # ns of those whose result needs gradients
     around: Counter[Place] = field(default_factory=Counter)  # ns of all calls under a line
+    drawn: dict[Place, Sum] = field(default_factory=dict)  # of those, what depends on numbers drawn at random
     # what is computed again, by the lines of which one is told, the innermost first
     again: dict[tuple[Place, ...], Again] = field(default_factory=dict)
     computed_again: dict[Place, Sum] = field(default_factory=dict)  # by the line that computes
