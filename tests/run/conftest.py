@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from diagnose.run.launch import launch
 from diagnose.run.settings import Settings, Target
@@ -21,6 +22,15 @@ def assert_no_process_left(folder: Path) -> None:
     while (left := processes_of(folder)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not left
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Threads that wait for each other on a busy machine take any time."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -326,6 +326,13 @@ _products(
     saved="Share of the step that one convolution along each dimension saves",
 )
 _products(
+    "rows_by_number",
+    "by_number",
+    "gathering or adding up rows with an index for each of their numbers",
+    left="Share of the time of these calls that moving whole rows leaves",
+    saved="Share of the step that moving whole rows saves",
+)
+_products(
     "convolutions_beyond",
     "beyond",
     "convolutions some of whose taps see nothing but padding",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -725,15 +725,6 @@ def test_a_matrix_that_changes_is_a_new_one() -> None:
 # ---- products of nearly empty matrices
 
 
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    """Threads that wait for each other on a busy machine take any time."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.usefixtures("one_thread")
 def test_a_dense_product_of_an_adjacency() -> None:
     adjacency, features = torch.eye(2000), torch.randn(2000, 64, requires_grad=True)
@@ -1242,3 +1233,31 @@ def test_trying_cells_draws_no_random_numbers() -> None:
             module(word)
         drawn.append(torch.rand(4).tolist())
     assert drawn[0] == drawn[1]
+
+
+# ---- rows that are moved number by number
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_rows_moved_by_number_are_tried_as_rows(in_place: bool, one_thread: None) -> None:
+    """With the call that repeats the index, which nobody else needs."""
+    rows, index = torch.randn(20_000, 64, requires_grad=True), torch.randint(2000, (20_000,))
+
+    def step() -> None:
+        numbers = index[:, None].repeat(1, 64)
+        if in_place:
+            torch.zeros(2000, 64).scatter_add_(0, numbers, rows).sum().backward()
+        else:
+            torch.zeros(2000, 64).scatter_add(0, numbers, rows).sum().backward()
+        rows.gather(0, torch.randint(2000, (20_000, 64)))
+
+    line = (
+        "torch.zeros(2000, 64).scatter_add"
+        + ("_" if in_place else "")
+        + "(0, numbers, rows).sum().backward()"
+    )
+    told = {text_of(found): found for found in seen(step)["by_number"]}
+    assert set(told) == {line, "numbers = index[:, None].repeat(1, 64)"}
+    assert told[line]["call_count"] == 1 and told[line]["left_ns"] < 0.6 * told[line]["ns"]
+    assert told[line]["trained_ns"] == told[line]["ns"]
+    assert told["numbers = index[:, None].repeat(1, 64)"]["left_ns"] == 0

@@ -11,9 +11,9 @@ products of nearly empty matrices (`sparse`), of sparse matrices kept by coordin
 that are there many times (`repeated`) and of batches of matrices that are (`matrices`), solutions with the
 same matrix (`factored`), convolutions that reach beyond what they are given (`beyond`), ones with a
 constant kernel that is a column times a row (`separable`), dense ones of channels by themselves
-(`depthwise`), attention of which a mask leaves few pairs (`masked`), penalties on weights (`penalties`),
-calls by which `torch.distributions` checks what it is given (`checks`), and those of normal distributions all
-of whose covariances are 0 (`diagonal`).
+(`depthwise`), rows that are moved number by number (`by_number`), attention of which a mask leaves few pairs
+(`masked`), penalties on weights (`penalties`), calls by which `torch.distributions` checks what it is given
+(`checks`), and those of normal distributions all of whose covariances are 0 (`diagonal`).
 """
 
 from __future__ import annotations
@@ -202,6 +202,8 @@ class Dataflow(TorchFunctionMode):
             self._ways.append(tuple(frame.place for frame in site.frames))
         elif call.name == "__setitem__" and call.given:
             bits |= self._add_write(call, ns)
+        elif call.name == "scatter_add_":
+            self._add_moved(call, results[0], ns)
         if call.in_place:  # where, and of which rows, Python says
             bits |= self._values.host_bits
         self._written |= call.written
@@ -286,6 +288,12 @@ class Dataflow(TorchFunctionMode):
         self._add_to_line(call, site, ns, ns if trained else 0)
         shape = tuple(call.given[1].shape) if len(call.given) > 1 else ()
         return self._bit(call, call.other_bits, site, shape, ns, trained=trained)
+
+    def _add_moved(self, call: Call, result: Tensor, ns: int) -> None:
+        site = self._site()
+        if site is not None and self._first_calls is None:
+            self._add_to_line(call, site, ns, ns if result.requires_grad else 0)
+            self._products.add_moved(call, site.place, result, ns)
 
     def _add_penalty(self, call: Call, site: Site | None, result: Tensor, number: int) -> None:
         squares, given = self._step.squares, call.given

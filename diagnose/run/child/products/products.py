@@ -25,6 +25,7 @@ from .repeats import RepeatedRows
 from .separable import column_and_row, left_as_two
 from .sparse_trial import is_by_coordinates, left_if_by_rows, left_if_sparse
 from .taps import left_without_padding
+from .whole_rows import left_as_rows, moved_rows
 from .zeros import is_depthwise, nearly_empty
 
 _LARGE_BYTES = 1 << 20
@@ -41,6 +42,7 @@ WAYS = (
     "patches",
     "masked",
     "separable",
+    "by_number",
 )
 
 
@@ -73,6 +75,7 @@ class Products:
             self.depthwise.setdefault(place, Sum()).add(ns, trained_ns)
         if inside_a_transform():
             return  # there nothing can be tried
+        self.add_moved(call, place, result, ns)
         attention = self._attention.call(call, result)
         if attention is not None:
             fused = partial(left_by_fused, attention, ns, is_trained=is_trained)
@@ -103,6 +106,18 @@ class Products:
         if column_row is not None:
             as_two = partial(left_as_two, convolution, *column_row, ns, is_trained=is_trained)
             self._add_tried("separable", place, ns, trained_ns, as_two)
+
+    def add_moved(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
+        """If it moves rows number by number. An index that is repeated for that is not needed either."""
+        moved = moved_rows(call.name, call.arguments, call.options)
+        if moved is None or inside_a_transform():
+            return
+        is_trained = result.requires_grad
+        as_rows = partial(left_as_rows, moved, ns, is_trained=is_trained)
+        self._add_tried("by_number", place, ns, ns if is_trained else 0, as_rows)
+        repeated = self._copies.pop(call.numbers[1], None)
+        if repeated is not None:
+            self.ways["by_number"].add(*repeated, 0.0)
 
     def made(self, call: Call, result: Tensor, number: int, by: tuple[Place, int, int] | None) -> None:
         """A call has given this value; ``by``: its line, ns, and ns if it is trained."""
