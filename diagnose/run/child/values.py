@@ -128,6 +128,13 @@ class Values:
             for tensor in call.others_written:
                 self.keep(tensor, self.new_number(), bits, made=call.is_of_this_step)
 
+    def written_alike(self, call: Call) -> None:
+        """What the call has written to counts as what it was."""
+        for value in call.values_written:
+            tensor = value.tensor()
+            if tensor is not None:
+                self.keep(tensor, value.number, value.bits, made=value.made)
+
 
 class Call:
     """A call before it is made, for what it is given may be written to.
@@ -160,7 +167,7 @@ class Call:
         self.bits |= self.other_bits | (of_given[0].bits if of_given else 0)
         self.numbers = [value.number for value in of_given]
         self.fixed = tuple(value.number for value in of_given if not value.made)
-        self.written = {values.of(tensor).number for tensor in self._written_to()} if self.in_place else set()
+        self.values_written = [values.of(tensor) for tensor in self._written_to()] if self.in_place else []
         # all that a fused optimizer is given: it does not count versions up (torch 2.13)
         self.others_written = self.given[1:] if self.name.startswith("_fused_") else []
         self.is_of_this_step = not of_given or of_given[0].made
@@ -175,6 +182,10 @@ class Call:
         self.asked = self.number
         if func is torch.autograd.grad:
             self.asked = _number(values, "gradients", args[:1], kwargs.get("grad_outputs"))
+
+    @property
+    def written(self) -> set[int]:
+        return {value.number for value in self.values_written}
 
     @property
     def _is_random(self) -> bool:

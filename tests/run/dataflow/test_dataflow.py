@@ -438,6 +438,33 @@ def test_what_a_loop_computes_in_each_round_from_the_same_is_there_already() -> 
     assert again(step) == {"state = state + keys(weights)": ROUNDS - 1}
 
 
+@pytest.mark.filterwarnings("ignore:.*spectral_norm.*is deprecated:FutureWarning")
+@pytest.mark.parametrize("normed", [nn.utils.parametrizations.spectral_norm, nn.utils.spectral_norm])
+def test_a_layer_with_spectral_norm_gives_the_same_twice(normed: Callable[[nn.Module], nn.Module]) -> None:
+    """Each call takes its power iteration one round further, as it is to be; that changes little of what the
+    layer gives for the same rows.
+    """
+    layer, rows, others = normed(nn.Linear(8, 8)), torch.rand(4, 8), torch.rand(4, 8)
+
+    def step() -> None:
+        contrast = layer(rows).mean() - layer(others).mean()
+        size = (layer(rows) ** 2).mean()
+        (contrast + size).backward()
+
+    assert again(step) == {"size = (layer(rows) ** 2).mean()": 1}
+
+
+def test_what_a_script_normalizes_in_place_is_another_value() -> None:
+    layer, rows = nn.Linear(8, 8), torch.rand(4, 8)
+
+    def step() -> None:
+        layer(rows)
+        functional.normalize(rows, out=rows)
+        layer(rows)
+
+    assert again(step) == {}
+
+
 def test_one_pass_gives_the_gradients_of_all_inputs() -> None:
     network = nn.Linear(2, 1)
     x, t = (torch.rand(6, 1, requires_grad=True) for _ in range(2))

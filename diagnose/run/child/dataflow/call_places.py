@@ -14,6 +14,10 @@ from ..places import Place, Places
 _DISTRIBUTIONS = os.path.join("torch", "distributions", "")
 _NORMAL_WITH_COVARIANCE = _DISTRIBUTIONS + "multivariate_normal.py"
 _CHECKS = {"check", "_validate_sample"}  # functions there; and what Distribution.__init__ does
+_SPECTRAL_NORM = tuple(
+    os.path.join("torch", "nn", "utils", name) for name in ("parametrizations.py", "spectral_norm.py")
+)
+_FRAMES_OF_A_CALL = 8  # ours, torch.overrides' and the function's own, and some more
 _LOADER, _OPTIMIZERS = os.path.join("utils", "data", "dataloader.py"), os.path.join("torch", "optim", "")
 
 
@@ -29,13 +33,14 @@ class Frame(NamedTuple):
 class Site(NamedTuple):
     """Where a call was made: by which instructions, from the innermost line of the user's on inwards; and the
     user's frames, innermost first. ``checks``: a distribution's arguments; ``of_covariance``: by a normal
-    distribution with a matrix of covariances.
+    distribution with a matrix of covariances; ``of_spectral_norm``: by that of a layer's weights.
     """
 
     path: tuple[int, ...]
     frames: tuple[Frame, ...]
     checks: bool
     of_covariance: bool
+    of_spectral_norm: bool
 
     @property
     def place(self) -> Place:
@@ -82,7 +87,7 @@ def site_of_call(places: Places, asking: str, activations: Activations) -> Site 
     frame: FrameType | None = _caller(asking)
     path: list[int] = []
     frames: list[FrameType] = []
-    checks = of_covariance = False
+    checks = of_covariance = of_spectral_norm = False
     while frame is not None:
         code = frame.f_code
         is_users = bool(places.user_file(code.co_filename))
@@ -90,6 +95,7 @@ def site_of_call(places: Places, asking: str, activations: Activations) -> Site 
             path += (id(code), frame.f_lasti)
             checks = checks or _checks_arguments(code)
             of_covariance = of_covariance or code.co_filename.endswith(_NORMAL_WITH_COVARIANCE)
+            of_spectral_norm = of_spectral_norm or code.co_filename.endswith(_SPECTRAL_NORM)
         if is_users:
             frames.append(frame)
         elif _OPTIMIZERS in code.co_filename or code.co_filename.endswith(_LOADER):
@@ -99,7 +105,19 @@ def site_of_call(places: Places, asking: str, activations: Activations) -> Site 
         return None
     numbered = zip(activations.numbers(frames), frames, strict=True)
     told = tuple(_told(places, activation, frame) for activation, frame in numbered)
-    return Site(tuple(path), told, checks, of_covariance)
+    return Site(tuple(path), told, checks, of_covariance, of_spectral_norm)
+
+
+def is_power_iteration(asking: str) -> bool:
+    """Whether the call that goes on outside of the file that asks is one of spectral norm's, for weights."""
+    frame = _caller(asking)
+    for _ in range(_FRAMES_OF_A_CALL):
+        if frame is None:
+            return False
+        if frame.f_code.co_filename.endswith(_SPECTRAL_NORM):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _told(places: Places, activation: int, frame: FrameType) -> Frame:

@@ -40,7 +40,7 @@ from ..products.zeros import is_root_of_diagonal
 from ..steps.clock import ENGINE
 from ..tensors import tensors_in
 from ..values import Call, Values
-from .call_places import Activations, Site, apart, site_of_call
+from .call_places import Activations, Site, apart, is_power_iteration, site_of_call
 from .dataflow_facts import DataflowFacts
 from .penalties import Made
 from .sample_work import Origin, SampleWork, tell_of_batches, told_at
@@ -206,8 +206,11 @@ class Dataflow(TorchFunctionMode):
             self._add_moved(call, results[0], ns)
         if call.in_place:  # where, and of which rows, Python says
             bits |= self._values.host_bits
-        self._written |= call.written
         self._values.given_back(call, results, bits)
+        if call.name == "normalize" and call.in_place and is_power_iteration(__file__):
+            self._values.written_alike(call)
+        else:
+            self._written |= call.written
         numbered = [(self._values.of(tensor).number, tensor) for tensor in results]
         if call.name in _CELLS or (
             not self._states.isdisjoint(call.numbers) and _STILL_A_STATE.fullmatch(call.name)
@@ -247,6 +250,8 @@ class Dataflow(TorchFunctionMode):
             is_diagonal = is_root_of_diagonal(call.name, call.given)
             if is_diagonal is not None:
                 self._step.diagonal.add(is_diagonal)
+        elif site.of_spectral_norm:
+            return  # each call of the layer is to go on with it
         is_view = _is_view_of(result, call.given) and call.asked == call.number
         first, step, first_ns = self._sites.setdefault(call.asked, (site, self._steps, ns))
         if step < self._steps - 1 and not is_view and call.name != "__get__":
