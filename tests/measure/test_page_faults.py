@@ -47,6 +47,25 @@ def test_pages_by_which_the_process_grew_are_needed_anyway() -> None:
     assert kept_away_ms(told) == pytest.approx(3.0)
 
 
+def test_what_was_put_back_is_what_keeping_memory_saves() -> None:
+    """2 of 12 ms, however long the trial's steps took: neither they nor the plain ones had such faults."""
+    told = recording(usage(), {})
+    told.facts.update(
+        page_fault_series=[20, 40, 60],
+        system_series_s=[0.001, 0.002, 0.003],
+        memory_series_steps=[1, 2, 3],
+        rss_series_bytes=[500_000_000] * 3,
+        kept_memory={
+            "page_faults": 20,
+            "system_ms": 0.0,
+            "kept_system_ms": 0.5,
+            "as_is_ms": [],
+            "changed_ms": [7.0] * 8,
+        },
+    )
+    assert Measured(told).metric("kept_memory_gain_share") == pytest.approx(2 / 12)
+
+
 @pytest.mark.parametrize(
     ("before", "plain"),
     [

@@ -144,6 +144,7 @@ def test_a_loader_with_batches_of_a_class_of_its_own(habits: Recorded) -> None:
         "batch_tensor_count": 1,
         "batch_bytes": 128,  # 8 samples of 4 floats
         "draws_random": False,
+        "sample_start": None,
         "iterator_end_ms": [],
         "system_ms_after_start": [],
         "sample_made": None,  # by torch's TensorDataset

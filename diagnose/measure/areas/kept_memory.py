@@ -11,7 +11,7 @@ import numpy as np
 from diagnose.measure.areas.settings import NOT_TRIED, ONLY_NOISE, QUANTILE, shorter_share
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import Missing
-from diagnose.measure.page_faults import kept_away, kept_away_ms, of_plain_steps
+from diagnose.measure.page_faults import PageFaults, kept_away, kept_away_ms, of_plain_steps
 
 _WARM_CACHES = 1.5
 _STEADY = 1.25  # the third quartile of steps over the first: 1.04 alone on a machine, 1.4 beside others
@@ -28,15 +28,18 @@ def _kept_memory_gain_share(measured: Measured) -> Value | Missing:
     trial = _trial(measured)
     if trial is None:
         return NOT_TRIED
+    before, step_ms = kept_away(measured.recording), measured.number("step_ms")
+    if before is not None:  # plain steps had none of these faults: what was put back into each goes again
+        return 0.0 if _is_needed(measured, before) else kept_away_ms(measured.recording) / step_ms
     share = shorter_share(trial) if trial["as_is_ms"] else 0.0  # with few page faults nothing was tried
     if share is ONLY_NOISE:
         return _of_system_alone(measured, trial) if _was_disturbed(trial) else 0.0
     if isinstance(share, Missing) or not share:
         return share
     # the steps as they are came first, and may have been slow for another reason
-    beside_plain = 1 - float(np.quantile(trial["changed_ms"], QUANTILE)) / measured.number("step_ms")
+    beside_plain = 1 - float(np.quantile(trial["changed_ms"], QUANTILE)) / step_ms
     # nor can more go than the system has worked less, but for caches that stay warm
-    of_system = _WARM_CACHES * trial["system_ms"] / measured.number("step_ms")
+    of_system = _WARM_CACHES * trial["system_ms"] / step_ms
     return max(
         0.0, min(share, beside_plain, of_system * _also_in_plain_steps(measured, trial["page_faults"]))
     )
@@ -61,7 +64,7 @@ def _of_system_alone(measured: Measured, trial: dict[str, Any]) -> float:
 
 def _trial(measured: Measured) -> dict[str, Any] | None:
     """Where steps kept their memory by themselves once something was recorded, or most of it, the plain ones
-    stand for those that do not; where these kept it, too, with what they had before.
+    stand for those that do not; where these kept it, too, those before.
     """
     trial = _usual_steps(measured.recording.facts.get("kept_memory"))
     if trial is None or not trial["changed_ms"] or "kept_system_ms" not in trial:
@@ -69,12 +72,12 @@ def _trial(measured: Measured) -> dict[str, Any] | None:
     recording = measured.recording
     before, plain = kept_away(recording), of_plain_steps(recording)
     usual = before or (plain if plain is not None and plain.are_far_more(trial["page_faults"]) else None)
-    if usual is None or _new_bytes(measured) > _NEW * usual.bytes:
+    if usual is None or _is_needed(measured, usual):
         return trial
     return trial | {
         "page_faults": int(usual.number),
         "system_ms": usual.system_ms - trial["kept_system_ms"],
-        "as_is_ms": (recording.step_ns("plain") / 1e6 + kept_away_ms(recording)).tolist(),
+        "as_is_ms": (recording.step_ns("plain") / 1e6).tolist(),
     }
 
 
@@ -88,19 +91,17 @@ def _usual_steps(trial: dict[str, Any] | None) -> dict[str, Any] | None:
     }
 
 
-def _new_bytes(measured: Measured) -> float:
-    """By which the process grows in a plain step: it needs them, whoever keeps what."""
+def _is_needed(measured: Measured, faults: PageFaults) -> bool:
+    """Whether the process grows by much of what they give: it needs that, whoever keeps what."""
     resident = measured.recording.facts["rss_series_bytes"]
     steps = measured.recording.memory_steps(len(resident))
-    return float(resident[-1] - resident[0]) / max(1, int(steps[-1] - steps[0]))
+    return float(resident[-1] - resident[0]) / max(1, int(steps[-1] - steps[0])) > _NEW * faults.bytes
 
 
 def _also_in_plain_steps(measured: Measured, page_faults: int) -> float:
     """As large a part of the faults as steps had before anything was recorded: what a recording leaves in the
     heap may make malloc give back what it kept until then. Older recordings did not count these.
     """
-    if kept_away(measured.recording) is not None:
-        return 1.0
     usage = measured.recording.facts.get("plain_usage") or {}
     plain: float | None = usage.get("page_faults_per_step")
     return min(1.0, plain / max(1, page_faults)) if plain is not None else 1.0

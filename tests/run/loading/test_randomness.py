@@ -48,7 +48,7 @@ def draws(change: Callable[[Samples], Any], *, wrapped: bool = False) -> bool | 
     samples: Dataset = Samples(change)
     dataset = Subset(samples, range(6)) if wrapped else samples
     iterator = iter(DataLoader(dataset, batch_size=2, shuffle=True))  # which draws outside of the fetch
-    record: dict[str, Any] = {"draws_random": None}
+    record: dict[str, Any] = {"draws_random": None, "sample_start": None, "sample_made": None}
     watch_first_fetches(iterator, record)
     assert [len(batch) for batch in iterator] == [2] * (len(dataset) // 2)  # type: ignore[arg-type]
     return record["draws_random"]
@@ -76,7 +76,7 @@ def test_a_dataset_that_cannot_be_looked_at_is_not_known() -> None:
     samples = Samples(lambda samples: None)
     hide(samples)
     iterator = iter(DataLoader(samples, batch_size=2))
-    record: dict[str, Any] = {"draws_random": None}
+    record: dict[str, Any] = {"draws_random": None, "sample_start": None, "sample_made": None}
     watch_first_fetches(iterator, record)
     assert len(list(iterator)) == 4
     assert record["draws_random"] is None
@@ -93,7 +93,7 @@ def test_what_collating_takes_of_the_second_fetch() -> None:
 
     samples = Samples(lambda samples: time.sleep(0.01))
     iterator = iter(DataLoader(samples, batch_size=3, collate_fn=together))
-    record: dict[str, Any] = {"draws_random": None}
+    record: dict[str, Any] = {"draws_random": None, "sample_start": None, "sample_made": None}
     watch_first_fetches(iterator, record)
     assert len(list(iterator)) == 3
     assert 0.3 < record["collating_share"] < 0.6
@@ -107,7 +107,7 @@ def test_an_exception_of_the_collate_function_is_the_scripts() -> None:
         return samples
 
     iterator = iter(DataLoader(Samples(lambda samples: None), batch_size=2, collate_fn=together))
-    watch_first_fetches(iterator, {"draws_random": None})
+    watch_first_fetches(iterator, {"draws_random": None, "sample_start": None, "sample_made": None})
     next(iterator)
     with pytest.raises(ValueError, match="odd lengths"):
         next(iterator)

@@ -146,6 +146,7 @@ class Loaders:
             "batch_tensor_count": None,
             "draws_random": None,
             "collating_share": None,
+            "sample_start": None,
             "iterator_start_ms": [],
             "iterator_start_ns": [],
             "iterator_end_ms": [],

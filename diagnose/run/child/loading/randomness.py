@@ -31,13 +31,13 @@ def draws_random(dataset: Any, fetched: Callable[[], Any]) -> tuple[Any, bool | 
     """The batch, and whether fetching it moved a generator in reach; None where the comparison fails.
     About 50 µs.
     """
-    before = _states(dataset)
+    before = generator_states(dataset)
     batch = fetched()
-    return batch, None if before is None else _states(dataset) != before
+    return batch, None if before is None else generator_states(dataset) != before
 
 
 @guarded("asking whether loading draws random numbers")
-def _states(dataset: Any) -> list[str] | None:
+def generator_states(dataset: Any) -> list[str] | None:
     """What all generators in reach stand at: the global ones, and those that the dataset holds or
     that lie beside its class.
     """
