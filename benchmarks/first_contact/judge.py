@@ -91,7 +91,12 @@ REMARK = (
     "author.\n\n"
     "0.1.0+3509db79: ai04 alone; seven rounds of its author's, some beside another program.\n\n"
     "0.1.0+4fe46ab0 and b9035e18: ai05 and ai06; tests of ours ran beside a part of their authors' "
-    "timings."
+    "timings.\n\n"
+    "0.1.0+565d5ca2 to 8e542b5a: aj01 to aj05, ak01 and ak02; tests and other scripts ran beside most of the "
+    "timings, null variants differ by 5 to 8 %, and shares below 10 % are rough. The wrong row of aj05 says "
+    "what its second fault is, at the line that pads. What memory costs aj03 was not resolved by its oracle; "
+    "timed later in turns it is 4 to 13 of 52 ms, and told were 14 to 31 (mended since, decision 251). aj04 "
+    "was told neither its second evaluation nor its layout (decisions 249 and 252)."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them

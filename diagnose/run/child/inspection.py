@@ -55,6 +55,13 @@ def inside_a_transform() -> bool:
     return peek is not None and peek() is not None
 
 
+def kernels_of(convolution: nn.Module) -> list[torch.Tensor]:
+    """Its parameters that are one, or what one is made of. Asked for as `weight`, that of a layer with
+    spectral norm would be computed anew, which takes its power iteration further.
+    """
+    return [parameter for parameter in convolution.parameters() if parameter.dim() > 2]
+
+
 class Pair(NamedTuple):
     """A convolution and the norm that gets its very output, by name."""
 

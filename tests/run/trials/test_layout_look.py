@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from diagnose.run.child import guard
 from diagnose.run.child.facts.models import CallCounts
 from diagnose.run.child.places import Places
+from diagnose.run.child.trials import layout_look
 from diagnose.run.child.trials.layout_look import LayoutLook
 
 HERE = str(Path(__file__).parent)
@@ -73,18 +74,52 @@ def test_pairs_of_calls_are_timed_on_copies() -> None:
     )
 
 
-def test_the_script_goes_on_as_if_nothing_had_been() -> None:
-    model = Net()
+def plain(model: Net) -> Net:
+    return model
+
+
+def normed(model: Net) -> Net:
+    """Whose weights are made anew in each call, and one round further in a power iteration."""
+    nn.utils.parametrizations.spectral_norm(model.first)
+    nn.utils.parametrizations.spectral_norm(model.second)
+    return model
+
+
+@pytest.mark.parametrize("made", [plain, normed])
+def test_kernels_are_laid_out_whatever_makes_them(
+    made: Callable[[Net], Net], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[nn.Module] = []
+
+    def in_turns(as_is: Any, changed: Any, *, with_graph: bool) -> dict[str, Any]:
+        tried.extend((as_is[0], changed[0]))
+        return {}
+
+    monkeypatch.setattr(layout_look, "in_turns", in_turns)
+    model = made(Net())
     look = looked_at(model)
     assert look.begin()
+    trained(look, model)
+    layouts = [one.second.weight.is_contiguous(memory_format=torch.channels_last) for one in tried]  # type: ignore[operator, union-attr]
+    assert layouts == [False, True]
+
+
+@pytest.mark.parametrize("made", [plain, normed])
+def test_the_script_goes_on_as_if_nothing_had_been(made: Callable[[Net], Net]) -> None:
+    model = made(Net())
+    before = copy.deepcopy(model.state_dict())
+    look = looked_at(model)
+    assert look.begin()
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, before[name])
     model(torch.randn(4, 3, 16, 16), {"by": torch.ones(())}).sum().backward()
-    before: Any = copy.deepcopy((model.state_dict(), [one.grad for one in model.parameters()]))
+    after: Any = copy.deepcopy((model.state_dict(), [one.grad for one in model.parameters()]))
     random = torch.get_rng_state()
     look.step()
     assert torch.equal(torch.get_rng_state(), random)
     for name, value in model.state_dict().items():
-        assert torch.equal(value, before[0][name])
-    for one, gradient in zip(model.parameters(), before[1], strict=True):
+        assert torch.equal(value, after[0][name])
+    for one, gradient in zip(model.parameters(), after[1], strict=True):
         assert one.grad is not None and torch.equal(one.grad, gradient)
 
 

@@ -22,6 +22,7 @@ from ..inspection import (
     Pair,
     compiler_in_use,
     convolutions_before_norms,
+    kernels_of,
     pair_of,
     saved_for_backward,
 )
@@ -191,7 +192,9 @@ def model_facts(model: nn.Module, place: Place, seen: dict[int, list[Pair]]) -> 
         "dtypes": sorted({str(parameter.dtype).removeprefix("torch.") for parameter in parameters}),
         "training": model.training,
         "convolution_count": len(convolutions),
-        "channels_last": any(_is_channels_last(module.weight) for module in convolutions),
+        "channels_last": any(
+            _is_channels_last(kernel) for module in convolutions for kernel in kernels_of(module)
+        ),
         "conv_bias_before_norm": [{"conv": pair.conv, "norm": pair.norm} for pair in pairs if pair.biased],
         "conv_norm_pair_count": sum(pair.folds for pair in pairs),
         "sync_batchnorm_count": sum(isinstance(module, nn.SyncBatchNorm) for module in model.modules()),

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.parameter import is_lazy
 
-from ..inspection import CONVOLUTIONS
+from ..inspection import CONVOLUTIONS, kernels_of
 from ..tensors import map_tensors
 from .base import Sites
 from .forwards import ForwardIntervention
@@ -39,23 +39,23 @@ class ChannelsLast(ForwardIntervention):
         return run(*map_tensors(_channels_last, args), **map_tensors(_channels_last, kwargs))
 
     def _convert(self, model: nn.Module) -> bool:
-        found: list[Any] = [
-            module
+        found: list[tuple[Any, torch.Tensor]] = [
+            (module, kernels[0])
             for module in model.modules()
-            if isinstance(module, CONVOLUTIONS) and module.weight.dim() in _FORMATS
+            if isinstance(module, CONVOLUTIONS)
+            and (kernels := kernels_of(module))
+            and kernels[0].dim() in _FORMATS
         ]
         if not found:
             self.pass_over("The model has no two- or three-dimensional convolutions.")
         elif isinstance(model, DistributedDataParallel):
             self.pass_over("DistributedDataParallel has laid out the gradients before the first batch comes.")
-        elif all(
-            module.weight.is_contiguous(memory_format=_FORMATS[module.weight.dim()]) for module in found
-        ):
+        elif all(kernel.is_contiguous(memory_format=_FORMATS[kernel.dim()]) for _, kernel in found):
             self.pass_over("The convolutions are channels_last already.")
         else:
             with torch.inference_mode(False), torch.no_grad():
-                for module in found:
-                    module.to(memory_format=_FORMATS[module.weight.dim()])
+                for module, kernel in found:
+                    module.to(memory_format=_FORMATS[kernel.dim()])
             self.count += 1
             return True
         return False

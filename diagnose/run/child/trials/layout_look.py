@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from ..inspection import kernels_of
 from ..tensors import map_tensors, tensors_near
 from .copies import CopyLook, Seen, copied, detached, in_turns
 
@@ -30,7 +31,8 @@ class LayoutLook(CopyLook):
         as_is, changed = copied(seen.module), copied(seen.module)
         for part in changed.modules():
             if isinstance(part, (nn.Conv2d, nn.Conv3d)):
-                part.weight.data = _laid_out(part.weight.data)
+                for kernel in kernels_of(part):
+                    kernel.data = _laid_out(kernel.data)
 
         def call_as_is() -> Any:
             args, kwargs = detached(seen.arguments)
@@ -60,7 +62,8 @@ def _is_shape(args: tuple[Any, ...]) -> bool:
 
 def _convolves(model: nn.Module) -> bool:
     """With convolutions of pictures or volumes, of which none is laid out so already."""
-    weights = [module.weight for module in model.modules() if isinstance(module, (nn.Conv2d, nn.Conv3d))]
+    layers = (module for module in model.modules() if isinstance(module, (nn.Conv2d, nn.Conv3d)))
+    weights = [kernel for module in layers for kernel in kernels_of(module)]
     large = [weight for weight in weights if weight.shape[1] > 1 and weight[0, 0].numel() > 1]
     fits = sum(weight.nbytes for weight in model.parameters()) <= _BYTES_AT_MOST
     return bool(large) and fits and all(weight.is_contiguous() for weight in weights)
