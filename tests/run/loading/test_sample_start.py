@@ -14,6 +14,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
+from diagnose.run.child.loading import sample_start
 from diagnose.run.child.loading.first_fetches import watch_first_fetches
 from diagnose.run.child.loading.loaders import _sample_made
 from diagnose.run.child.places import Places
@@ -66,6 +67,17 @@ class RandomFirst(Twelve):
         return float(index + other)
 
 
+class InALoop(Twelve):
+    """5 ms in 50 rounds, then 5 ms after something is drawn."""
+
+    def __getitem__(self, index: int) -> float:
+        for _ in range(50):
+            busy(0.1)
+        sign = random.choice([-1.0, 1.0])
+        busy(5.0)
+        return sign * index
+
+
 class ByHelper(Twelve):
     """The line that calls what draws is random as a whole."""
 
@@ -107,6 +119,22 @@ def test_what_comes_before_the_first_random_line(
     found = told(dataset)
     assert text_of(found["line"]) == line and text_of(found["draws"]) == draws
     assert found["share"] == pytest.approx(share, abs=0.12)
+
+
+def test_generators_are_compared_once_for_each_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the function's first line and each of the five, and in the end: not in every round."""
+    compared: list[Any] = []
+    original = sample_start.generator_states
+
+    def states(dataset: Any) -> Any:
+        compared.append(dataset)
+        return original(dataset)
+
+    monkeypatch.setattr(sample_start, "generator_states", states)
+    found = told(InALoop())
+    assert len(compared) == 3 * 7  # samples of the batch
+    assert found["share"] == pytest.approx(0.5, abs=0.12)
+    assert text_of(found["draws"]) == "sign = random.choice([-1.0, 1.0])"
 
 
 def test_nothing_comes_before_it_where_it_is_first() -> None:
@@ -160,8 +188,6 @@ def test_an_error_of_the_scripts_is_the_scripts() -> None:
 
 
 def test_an_error_of_ours_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    from diagnose.run.child.loading import sample_start
-
     def fail(dataset: Any) -> None:
         raise RuntimeError("ours")
 

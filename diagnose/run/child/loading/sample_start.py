@@ -2,7 +2,8 @@
 epoch, also where the sample does not.
 
 For some samples of one batch CPython tells where each line of the function that makes them begins. Between
-two lines the generators in reach are compared.
+two lines the generators in reach are compared; in a loop in the first round alone, the others count with its
+last line.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Looks:
         # of each sample the lines in order: number, ns, and whether it drew random numbers
         self._samples: list[list[tuple[int, int, bool]]] = []
         self._line, self._begin_ns, self._state = 0, 0, None
+        self._begun: set[int] = set()  # lines of the last sample
 
     @guarded(_WHAT)
     def function_begins(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
@@ -55,6 +57,7 @@ class Looks:
         if not same_file or len(self._samples) >= _SAMPLES_AT_MOST:
             return None
         self._samples.append([])
+        self._begun.clear()
         self._state = self._states()
         self._line, self._begin_ns = frame.f_lineno, perf_counter_ns()
         return self._line_begins
@@ -62,7 +65,8 @@ class Looks:
     @guarded(_WHAT)
     def _line_begins(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any]:
         """Or the function ends. What it takes to compare generators is not counted."""
-        if event in ("line", "return"):
+        if event == "return" or (event == "line" and frame.f_lineno not in self._begun):
+            self._begun.add(frame.f_lineno)
             took_ns = perf_counter_ns() - self._begin_ns
             state = self._states()
             self._samples[-1].append((self._line, took_ns, state != self._state))
