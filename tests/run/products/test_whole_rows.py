@@ -62,13 +62,13 @@ def test_other_calls_are_not_tried(name: str, given: Callable[[Tensor, Tensor], 
 
 @pytest.mark.parametrize("adds", [False, True])
 def test_repeated_numbers_are_slower_than_rows(adds: bool, one_thread: None) -> None:
-    """Of 20,000 rows of 64 numbers: by number it took 4 to 5 times as long here with its backward."""
-    index = torch.randint(2000, (20_000, 1)).repeat(1, 64)
-    table, added = torch.randn(2000, 64), torch.randn(20_000, 64)
+    """Of 4,000 rows of 64 numbers: by number it took 1.5 to 3 times as long here with its backward."""
+    index = torch.randint(1000, (4000, 1)).repeat(1, 64)
+    table, added = torch.randn(1000, 64), torch.randn(4000, 64)
     (added if adds else table).requires_grad_()
     arguments = (table, 0, index, added) if adds else (table, 0, index)
     moved = moved_rows("scatter_add" if adds else "gather", arguments, {})
     assert moved is not None
     left = left_as_rows(moved, 1, is_trained=True)
-    assert left is not None and left < 0.6
+    assert left is not None and left < 0.85
     assert left_as_rows(moved, 10**9, is_trained=True) is None
