@@ -333,6 +333,13 @@ _products(
     saved="Share of the step that moving whole rows saves",
 )
 _products(
+    "equal_rows",
+    "equal_rows",
+    "layers that are given the same rows many times",
+    left="Share of the time of these layers that is left with one of each row, and looking up the others",
+    saved="Share of the step that one of each row saves",
+)
+_products(
     "convolutions_beyond",
     "beyond",
     "convolutions some of whose taps see nothing but padding",

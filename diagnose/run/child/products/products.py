@@ -16,6 +16,7 @@ from ..places import Place
 from ..values import Call
 from .attention_trial import WrittenAttention, left_by_fused
 from .convolution import convolution_of
+from .equal_rows import EqualRows
 from .factored import Factored
 from .masked import left_in_blocks
 from .one_step_trial import is_one_step, left_by_cells
@@ -43,6 +44,7 @@ WAYS = (
     "masked",
     "separable",
     "by_number",
+    "equal_rows",
 )
 
 
@@ -54,6 +56,8 @@ class Products:
         self.depthwise: dict[Place, Sum] = {}  # convolutions, of channels by themselves
         self.large_bytes: Counter[Place] = Counter()  # of results that are no views
         self._rows, self._factored, self._attention = RepeatedRows(), Factored(), WrittenAttention()
+        self._equal = EqualRows()
+        self._repeated: Call | None = None  # the last call whose rows were repeated
         # by the number of a value the call that made it: line, ns, and ns if it is trained
         self._copies: dict[int, tuple[Place, int, int]] = {}
 
@@ -121,16 +125,28 @@ class Products:
 
     def made(self, call: Call, result: Tensor, number: int, by: tuple[Place, int, int] | None) -> None:
         """A call has given this value; ``by``: its line, ns, and ns if it is trained."""
+        if not inside_a_transform():
+            self._add_equal(call, result, number, by)
         self._rows.made(call.name, call.given, call.numbers, result, number, call.dimension)
         if by is not None:
             self._copies[number] = by
             if result.nbytes >= _LARGE_BYTES and result._base is None:
                 self.large_bytes[by[0]] += result.nbytes
 
+    def _add_equal(self, call: Call, result: Tensor, number: int, by: tuple[Place, int, int] | None) -> None:
+        equal = self.ways["equal_rows"]
+        for needed, ns in self._equal.looked_up(call, result).items():
+            if needed in self._copies:
+                equal.left_ns[self._copies[needed][0]] += ns
+        rows = self._equal.made(call, result, number, may_start=call is not self._repeated)
+        if rows is not None and by is not None:
+            equal.add(*by, rows.left)
+
     def _add_repeated(self, call: Call, place: Place, ns: int, trained_ns: int) -> None:
         product = self._rows.product(call.name, call.given, call.numbers)
         if product is None:
             return
+        self._repeated = call
         self.ways["repeated"].add(place, ns, trained_ns, product.left)
         for copy in product.copies:
             if copy in self._copies:
