@@ -72,3 +72,42 @@ def test_cleared_gradients_are_told_where_the_models_own_method_was_called() -> 
         assert not isinstance(found, Missing)
         assert [(place.file, place.line) for place in found] == [expected]
         assert found[0].ms_per_step == pytest.approx(0.25)
+
+
+def two_losses(between: str = "") -> Measured:
+    """Both pass through forward 7 (100 µs) and 6 (50 µs); the first also through 8, which is its own."""
+    return measured_case(
+        {
+            "timeline": f"""
+    main  0    1000  step  ProfilerStep#1
+    main  10   20    op    aten::addmm  {{"Sequence number": 6}}
+    main  40   20    op    aten::mm  {{"Sequence number": 7}}
+    main  70   20    op    aten::addmm  {{"Sequence number": 8}}
+    main  95   300   mark  backward@30
+    main  100  90    op    AddmmBackward0  {{"Sequence number": 8, "Fwd thread id": 1}}
+    main  200  100   op    MmBackward0  {{"Sequence number": 7, "Fwd thread id": 1}}
+    main  300  20    op    torch::autograd::AccumulateGrad
+    main  330  50    op    AddmmBackward0  {{"Sequence number": 6, "Fwd thread id": 1}}
+    main  382  10    op    torch::autograd::AccumulateGrad
+    {between}
+    main  500  300   mark  backward@31
+    main  600  100   op    MmBackward0  {{"Sequence number": 7, "Fwd thread id": 1}}
+    main  700  20    op    torch::autograd::AccumulateGrad
+    main  720  50    op    AddmmBackward0  {{"Sequence number": 6, "Fwd thread id": 1}}
+    main  775  10    op    torch::autograd::AccumulateGrad
+    main  900  50    mark  optimizer@36
+    """
+        }
+    )
+
+
+def test_what_two_losses_share_runs_once_too_often_by_the_line_of_the_first_pass() -> None:
+    found = FACT_SELECTORS["separate_backward"].places(two_losses())
+    assert not isinstance(found, Missing)
+    (place,) = found  # 200 to 300 and 330 to 380
+    assert (place.line, place.count_per_step) == (30, 1) and place.ms_per_step == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize("operator", ["aten::clone", "aten::zero_", "aten::linalg_vector_norm"])
+def test_what_is_done_with_one_losses_gradients_needs_the_pass(operator: str) -> None:
+    assert two_losses(f"main  400  5    op    {operator}").metric("separate_backward_ms") == 0

@@ -13,6 +13,8 @@ from diagnose.measure.view import Intervals, Rows, started_in
 from diagnose.trace.intervals import intersect, union
 
 ADDS_UP = r"^torch::autograd::AccumulateGrad$"  # autograd's node at a parameter
+# what scripts do with the gradients of one loss alone: keep them, clear them, take their norm
+TAKES_GRADIENTS = r"^aten::(clone|zero_|copy_|norm|linalg_vector_norm|_foreach_\w+|stack|cat)$"
 # of products with a layer's weights: half of it makes their gradients, half those of what the layer was given
 WITH_WEIGHTS = r"(?<![A-Za-z])(Addmm|Mm|Linear|MkldnnLinear|Convolution|MkldnnRnnLayer|CudnnRnn)Backward"
 
@@ -53,18 +55,22 @@ def _from_first_to_last(view: Selection, rows: Rows) -> Intervals:
     attributed=_from_first_to_last,
 )
 def _repeated_backward(view: Selection) -> Rows:
-    sequence = view.host["sequence"].to_numpy()
-    backward = view.host["backward"].to_numpy() & (view.kind == "op")
-    # Autograd numbers the operators of each thread by itself, and threads that live for one step begin anew.
-    own = sequence[(sequence >= 0) & ~backward & view.on_training_thread]
-    rows = np.flatnonzero(backward & np.isin(sequence, own))
-    runs = pd.DataFrame(
-        {"forward": sequence[rows], "name": view.name[rows].codes, "turn": _turns(view, rows)}
-    )
+    rows = _backward_of_own_forwards(view)
+    forward = view.host["sequence"].to_numpy()[rows]
+    runs = pd.DataFrame({"forward": forward, "name": view.name[rows].codes, "turn": _turns(view, rows)})
     is_earlier = runs["turn"] < runs.groupby(["forward", "name"])["turn"].transform("max")
     again = np.zeros(len(view.host), bool)
     again[rows[is_earlier & _adds_up(view, runs["turn"])]] = True
     return view.named(again)
+
+
+def _backward_of_own_forwards(view: Selection) -> Rows:
+    """Backward operators of what the training thread computed."""
+    sequence = view.host["sequence"].to_numpy()
+    backward = view.host["backward"].to_numpy() & (view.kind == "op")
+    # Autograd numbers the operators of each thread by itself, and threads that live for one step begin anew.
+    own = sequence[(sequence >= 0) & ~backward & view.on_training_thread]
+    return np.flatnonzero(backward & np.isin(sequence, own))
 
 
 def _adds_up(view: Selection, turns: pd.Series) -> np.ndarray:
@@ -143,9 +149,80 @@ def _backward_of(view: Selection, spans: Intervals, nodes: str = "") -> Interval
     """
     sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
     computed = sequence[started_in(view.host, spans) & view.on_training_thread & ~backward & (sequence >= 0)]
-    rows = view.named(backward & (sequence >= 0) & np.isin(sequence, computed) & view.name_matches(nodes))
+    return _work_of(
+        view, view.named(backward & (sequence >= 0) & np.isin(sequence, computed) & view.name_matches(nodes))
+    )
+
+
+def _work_of(view: Selection, rows: Rows) -> Intervals:
+    """The time of these host events; with a GPU, that of the kernels they launch."""
     if not view.has_device:
         return view.host_intervals(rows)
     launch = view.device["launch"].to_numpy()
     launched = np.flatnonzero((launch >= 0) & started_in(view.host, view.host_intervals(rows))[launch])
     return SELECTORS["kernels"].attributed(view, launched)
+
+
+# ---- several losses, each with a backward of its own
+
+
+@fact_selector(
+    "separate_backward",
+    "backward passes that run again through what another one before the same optimizer's step runs through "
+    "(`retain_graph=True`), but for the last of them",
+)
+def _separate_backward(measured: Measured) -> list[FactPlace] | Missing:
+    """By the line that asks for the pass, where that was recorded."""
+    view = measured.timeline
+    if view is None:
+        return NO_STEPS
+    rows = _passed_again(view)
+    passes = view.named(view.marked("backward") & view.on_training_thread)
+    start = view.host["start_ns"].to_numpy()
+    asked = np.searchsorted(start[passes], start[rows], side="right") - 1
+    lines = [*view.host[PLACE].iloc[passes].itertuples(index=False, name=None), ("", -1, "")]
+    by_line: dict[tuple[str, int, str], list[int]] = {}
+    for number in np.unique(asked).tolist():  # -1 where no such line was recorded
+        by_line.setdefault(lines[number], []).append(number)
+    return [
+        FactPlace(
+            *line,
+            len(numbers) / view.step_count,
+            measured.timeline_ms(_work_of(view, rows[np.isin(asked, numbers)])),
+        )
+        for line, numbers in by_line.items()
+    ]
+
+
+def _passed_again(view: Selection) -> Rows:
+    """Operators of passes that add gradients to parameters and are followed by another one that runs them
+    again and does so, too, before the optimizer's step, where nothing is done with the gradients in between.
+    """
+    rows, start = _backward_of_own_forwards(view), view.host["start_ns"].to_numpy()
+    rows = rows[np.argsort(start[rows], kind="stable")]
+    runs = pd.DataFrame(
+        {
+            "forward": view.host["sequence"].to_numpy()[rows],
+            "name": view.name[rows].codes,
+            "turn": _turns(view, rows),
+            "start": start[rows],
+        }
+    )
+    of_operator = runs.groupby(["forward", "name", "turn"])["start"]
+    following = of_operator.shift(-1)
+    is_earlier = following.notna().to_numpy()
+    begin = runs["start"].to_numpy()[is_earlier]
+    until = following.to_numpy()[is_earlier].astype(np.int64)
+    last = of_operator.transform("max").to_numpy()[is_earlier]
+    updates = np.append(start[view.optimizer_steps], np.iinfo(np.int64).max)
+    update = updates[runs["turn"].to_numpy()[is_earlier]]
+    outside = ~view.host["backward"].to_numpy() & view.on_training_thread
+    added = _number_between(start[view.name_matches(ADDS_UP)], begin, until)
+    added_last = _number_between(start[view.name_matches(ADDS_UP)], last, update)
+    taken = _number_between(start[outside & view.name_matches(TAKES_GRADIENTS)], begin, until)
+    return rows[is_earlier][(added > 0) & (added_last > 0) & (2 * taken < added)]
+
+
+def _number_between(times: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """How many of these (in order) lie between each two."""
+    return np.searchsorted(times, end) - np.searchsorted(times, begin)
