@@ -1,0 +1,1 @@
+"""Stand-in for scikit-learn: what SAINT uses of it."""
