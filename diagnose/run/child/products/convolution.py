@@ -35,12 +35,12 @@ def convolution_of(name: str, arguments: tuple[Any, ...], options: dict[str, Any
     if dimensions is None or not isinstance(picture, Tensor) or not isinstance(kernel, Tensor):
         return None
     stride, padding, dilation = (
-        _of_each(given.get(option, default), dimensions) for option, default in _DEFAULTS.items()
+        of_each(given.get(option, default), dimensions) for option, default in _DEFAULTS.items()
     )
     return Convolution(picture, kernel, bias, stride, padding, dilation, given.get("groups", 1))
 
 
-def _of_each(value: Any, dimensions: int) -> tuple[Any, ...]:
+def of_each(value: Any, dimensions: int) -> tuple[Any, ...]:
     """One number or word for all dimensions, or one of each."""
     several = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     return several * dimensions if len(several) == 1 else several

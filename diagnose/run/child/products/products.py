@@ -21,6 +21,7 @@ from .factored import Factored
 from .masked import left_in_blocks
 from .one_step_trial import is_one_step, left_by_cells
 from .patches import is_of_patches, left_as_product
+from .pooling import left_as_two_pools, pooling_of
 from .repeated_matrices import left_by_einsum, without_copies
 from .repeats import RepeatedRows
 from .separable import column_and_row, left_as_two
@@ -101,6 +102,10 @@ class Products:
         if factors is not None:
             by_einsum = partial(left_by_einsum, factors, given, ns, is_trained=is_trained)
             self._add_tried("matrices", place, ns, trained_ns, by_einsum)
+        pooling = pooling_of(name, call.arguments, call.options)
+        if pooling is not None:
+            as_two_pools = partial(left_as_two_pools, pooling, ns, is_trained=is_trained)
+            self._add_tried("separable", place, ns, trained_ns, as_two_pools)
         if convolution is None:
             return
         if is_of_patches(convolution):
