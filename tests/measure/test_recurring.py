@@ -147,7 +147,12 @@ def test_most_of_a_work_may_be_a_line_far_inside() -> None:
         (15, pytest.approx(21.0)),
     ]
     spread_out = work_of((4, [*metric, slow]), (3, [*metric, quick]), (3, EVALUATE))
-    assert [one.line for one in places_of_work(spread_out, set(), 0.1, 30.0)] == [30, 13]
+    assert [(one.line, one.ms_per_step) for one in places_of_work(spread_out, set(), 0.1, 30.0)] == [
+        (30, pytest.approx(9.0)),
+        (13, pytest.approx(0.0)),
+        (15, pytest.approx(12.0)),
+        (16, pytest.approx(9.0)),
+    ]
     of_the_model = work_of((9, EVALUATE), (1, [*metric, slow]))
     assert [(one.line, one.ms_per_step) for one in places_of_work(of_the_model, set(), 0.1, 30.0)] == [
         (30, 30.0)
@@ -171,6 +176,22 @@ def test_large_parts_of_a_work_are_told_where_no_line_takes_most() -> None:
         (15, pytest.approx(9.0)),
     ]
     assert [one.line for one in places_of_work(work, {("metrics.py", 3)}, 0.1, 30.0)] == [30, 14]
+
+
+def test_a_loop_in_a_function_is_told_by_its_lines_where_none_takes_a_quarter() -> None:
+    """Of twenty looks eighteen fell into a function that a comprehension in line 13 calls, four each on its
+    lines 3 to 6 and two on line 7.
+    """
+    comprehension = ["train.py", 13, "<listcomp>", "metrics.py: curve"]
+    calls = [EVALUATE[0], ["train.py", 13, "evaluate", "train.py: <listcomp>"], comprehension]
+    loop = [(4, [*calls, ["metrics.py", line, "curve", ""]]) for line in (3, 4, 5, 6)]
+    work = work_of(*loop, (2, [*calls, ["metrics.py", 7, "curve", ""]]), (2, EVALUATE))
+    assert [(one.line, one.ms_per_step) for one in places_of_work(work, set(), 0.1, 20.0)] == [
+        (30, pytest.approx(2.0)),
+        (13, pytest.approx(0.0)),
+        *((line, pytest.approx(4.0)) for line in (3, 4, 5, 6)),
+        (7, pytest.approx(2.0)),
+    ]
 
 
 def test_what_training_runs_as_well_is_not_the_place_of_a_work() -> None:

@@ -107,7 +107,7 @@ def places_of_work(
     work: Recurring, usual: Collection[tuple[str, int]], count_per_step: float, ms_per_step: float
 ) -> list[FactPlace]:
     """The line that calls the work and, where one that it comes to takes most of it, that one: each with its
-    part. Where none does, those of the function called that take a quarter and more. Not the one that calls
+    part; and the lines that this one comes to next, if they take much. Not the one that calls
     the model, of which an evaluation consists, nor any other that does what every step does, too (``usual``:
     the lines that these run).
     """
@@ -124,25 +124,45 @@ def places_of_work(
         if share < MOSTLY or re.search(CALLS_MODEL, line.callee):
             break
         inner, part = line, share
-    inside = [(inner, part)] if inner else _large_parts(work, usual)
+    below = _large_parts(work, inner or outer, usual)
+    below_part = sum(share for _, share in below)
+    inside = [(inner, max(0.0, part - below_part)), *below] if inner else below
+    outer_part = 1 - part if inner else 1 - below_part
     return [
         FactPlace(line.file, line.line, line.function, count_per_step, ms_per_step * share)
-        for line, share in [(outer, 1 - sum(share for _, share in inside)), *inside]
+        for line, share in [(outer, outer_part), *inside]
     ]
 
 
-def _large_parts(work: Recurring, usual: Collection[tuple[str, int]]) -> list[tuple[Line, float]]:
-    """The lines that the work's own line comes to next, with the part of the work that each takes."""
+def _large_parts(
+    work: Recurring, leads: Line, usual: Collection[tuple[str, int]]
+) -> list[tuple[Line, float]]:
+    """The lines that this line of the work comes to next, with the part of the work that each takes: those
+    that take a quarter; where none does, as in a loop, those that take a tenth of a function that takes half.
+    """
     looks: Counter[tuple[str, int]] = Counter()
+    of_function: Counter[tuple[str, str]] = Counter()
     lines: dict[tuple[str, int], Line] = {}
     for stack, count in work.looks.items():
-        below = list(itertools.dropwhile(lambda line: line[:2] != work.calls[0][:2], stack))[1:]
+        there = [depth for depth, line in enumerate(stack) if line[:2] == leads[:2]]
+        below = stack[there[-1] + 1 :] if there else ()
         asks_model = any(re.search(CALLS_MODEL, line.callee) for line in below)
         if below and not asks_model and not any(line[:2] in usual for line in below[:2]):
             looks[below[0][:2]] += count
+            of_function[below[0].file, below[0].function] += count
             lines.setdefault(below[0][:2], below[0])
     of_all = sum(work.looks.values())
-    return [(lines[place], count / of_all) for place, count in looks.most_common() if count >= LARGE * of_all]
+    large = [place for place, count in looks.most_common() if count >= LARGE * of_all]
+    if not large and of_function:
+        (function, count), *_ = of_function.most_common(1)
+        large = [
+            place
+            for place, of_line in looks.most_common()
+            if (lines[place].file, lines[place].function) == function
+            and count >= MOSTLY * of_all
+            and of_line >= PARTLY * of_all
+        ]
+    return [(lines[place], looks[place] / of_all) for place in large]
 
 
 def lines_of_work(
