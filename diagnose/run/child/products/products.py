@@ -5,7 +5,7 @@ made anew that is large.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from torch import Tensor
@@ -60,11 +60,11 @@ class Products:
         self._equal = EqualRows()
         self._repeated: Call | None = None  # the last call whose rows were repeated
         # by the number of a value the call that made it: line, ns, and ns if it is trained
-        self._copies: dict[int, tuple[Place, int, int]] = {}
+        self._made_by: dict[int, tuple[Place, int, int]] = {}
 
     def add(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
-        name, given, is_trained = call.name, call.given, result.requires_grad
-        trained_ns = ns if is_trained else 0
+        name, given = call.name, call.given
+        trained_ns = ns if result.requires_grad else 0
         convolution = convolution_of(name, call.arguments, call.options)
         for way, left in (
             ("beyond", convolution and left_without_padding(convolution)),
@@ -81,40 +81,40 @@ class Products:
         if inside_a_transform():
             return  # there nothing can be tried
         self.add_moved(call, place, result, ns)
+        for way, left_by_trial in self._tried(call, result, ns):
+            self._add_tried(way, place, ns, trained_ns, left_by_trial)
+
+    def _tried(self, call: Call, result: Tensor, ns: int) -> Iterator[tuple[str, Callable[[], float | None]]]:
+        """The other ways to make the call that a trial decides about."""
+        name, given, is_trained = call.name, call.given, result.requires_grad
         attention = self._attention.call(call, result)
         if attention is not None:
-            fused = partial(left_by_fused, attention, ns, is_trained=is_trained)
-            self._add_tried("attention", place, ns, trained_ns, fused)
+            yield "attention", partial(left_by_fused, attention, ns, is_trained=is_trained)
         if is_one_step(call):
-            by_cells = partial(left_by_cells, call, ns, is_trained=is_trained)
-            self._add_tried("one_step", place, ns, trained_ns, by_cells)
+            yield "one_step", partial(left_by_cells, call, ns, is_trained=is_trained)
         empty = nearly_empty(name, given)
         if empty is not None:
             matrix, other, comes_first = empty
-            if_sparse = partial(
-                left_if_sparse, matrix, other, ns, comes_first=comes_first, is_trained=is_trained
+            yield (
+                "sparse",
+                partial(left_if_sparse, matrix, other, ns, comes_first=comes_first, is_trained=is_trained),
             )
-            self._add_tried("sparse", place, ns, trained_ns, if_sparse)
         if is_by_coordinates(name, given):
-            by_rows = partial(left_if_by_rows, given, ns, is_trained=is_trained)
-            self._add_tried("coordinates", place, ns, trained_ns, by_rows)
+            yield "coordinates", partial(left_if_by_rows, given, ns, is_trained=is_trained)
         factors = without_copies(name, given)
         if factors is not None:
-            by_einsum = partial(left_by_einsum, factors, given, ns, is_trained=is_trained)
-            self._add_tried("matrices", place, ns, trained_ns, by_einsum)
+            yield "matrices", partial(left_by_einsum, factors, given, ns, is_trained=is_trained)
         pooling = pooling_of(name, call.arguments, call.options)
         if pooling is not None:
-            as_two_pools = partial(left_as_two_pools, pooling, ns, is_trained=is_trained)
-            self._add_tried("separable", place, ns, trained_ns, as_two_pools)
+            yield "separable", partial(left_as_two_pools, pooling, ns, is_trained=is_trained)
+        convolution = convolution_of(name, call.arguments, call.options)
         if convolution is None:
             return
         if is_of_patches(convolution):
-            as_product = partial(left_as_product, convolution, ns, is_trained=is_trained)
-            self._add_tried("patches", place, ns, trained_ns, as_product)
+            yield "patches", partial(left_as_product, convolution, ns, is_trained=is_trained)
         column_row = column_and_row(convolution)
         if column_row is not None:
-            as_two = partial(left_as_two, convolution, *column_row, ns, is_trained=is_trained)
-            self._add_tried("separable", place, ns, trained_ns, as_two)
+            yield "separable", partial(left_as_two, convolution, *column_row, ns, is_trained=is_trained)
 
     def add_moved(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
         """If it moves rows number by number. An index that is repeated for that is not needed either."""
@@ -124,7 +124,7 @@ class Products:
         is_trained = result.requires_grad
         as_rows = partial(left_as_rows, moved, ns, is_trained=is_trained)
         self._add_tried("by_number", place, ns, ns if is_trained else 0, as_rows)
-        repeated = self._copies.pop(call.numbers[1], None)
+        repeated = self._made_by.pop(call.numbers[1], None)
         if repeated is not None:
             self.ways["by_number"].add(*repeated, 0.0)
 
@@ -134,15 +134,15 @@ class Products:
             self._add_equal(call, result, number, by)
         self._rows.made(call.name, call.given, call.numbers, result, number, call.dimension)
         if by is not None:
-            self._copies[number] = by
+            self._made_by[number] = by
             if result.nbytes >= _LARGE_BYTES and result._base is None:
                 self.large_bytes[by[0]] += result.nbytes
 
     def _add_equal(self, call: Call, result: Tensor, number: int, by: tuple[Place, int, int] | None) -> None:
         equal = self.ways["equal_rows"]
         for needed, ns in self._equal.looked_up(call, result).items():
-            if needed in self._copies:
-                equal.left_ns[self._copies[needed][0]] += ns
+            if needed in self._made_by:
+                equal.left_ns[self._made_by[needed][0]] += ns
         rows = self._equal.made(call, result, number, may_start=call is not self._repeated)
         if rows is not None and by is not None:
             equal.add(*by, rows.left)
@@ -154,8 +154,8 @@ class Products:
         self._repeated = call
         self.ways["repeated"].add(place, ns, trained_ns, product.left)
         for copy in product.copies:
-            if copy in self._copies:
-                self.ways["repeated"].add(*self._copies.pop(copy), product.copies_left)
+            if copy in self._made_by:
+                self.ways["repeated"].add(*self._made_by.pop(copy), product.copies_left)
 
     def _add_tried(
         self, way: str, place: Place, ns: int, trained_ns: int, left_by_trial: Callable[[], float | None]
