@@ -454,6 +454,32 @@ def test_a_layer_with_spectral_norm_gives_the_same_twice(normed: Callable[[nn.Mo
     assert again(step) == {"size = (layer(rows) ** 2).mean()": 1}
 
 
+@pytest.mark.parametrize(
+    "parametrized",
+    [
+        nn.utils.parametrizations.weight_norm,
+        lambda layer: nn.utils.parametrizations.orthogonal(layer, orthogonal_map="cayley"),
+    ],
+)
+def test_a_weight_that_is_computed_at_each_call_of_a_recurrence(
+    parametrized: Callable[[nn.Module], nn.Module],
+) -> None:
+    layer = parametrized(nn.Linear(8, 8))
+    state, cached = torch.rand(4, 8), nn.utils.parametrize.cached
+
+    def step() -> None:
+        hidden = state
+        for _ in range(ROUNDS):
+            hidden = torch.tanh(layer(hidden))
+        with cached():
+            for _ in range(ROUNDS):
+                hidden = torch.relu(layer(hidden))
+        hidden.sum().backward()
+
+    (line,) = (text for text, count in again(step).items() if count >= ROUNDS - 1)
+    assert line == "hidden = torch.tanh(layer(hidden))"
+
+
 def test_what_a_script_normalizes_in_place_is_another_value() -> None:
     layer, rows = nn.Linear(8, 8), torch.rand(4, 8)
 

@@ -95,7 +95,7 @@ def site_of_call(places: Places, asking: str, activations: Activations) -> Site 
             path += (id(code), frame.f_lasti)
             checks = checks or _checks_arguments(code)
             of_covariance = of_covariance or code.co_filename.endswith(_NORMAL_WITH_COVARIANCE)
-            of_spectral_norm = of_spectral_norm or code.co_filename.endswith(_SPECTRAL_NORM)
+            of_spectral_norm = of_spectral_norm or _is_of_spectral_norm(code)
         if is_users:
             frames.append(frame)
         elif _OPTIMIZERS in code.co_filename or code.co_filename.endswith(_LOADER):
@@ -114,10 +114,16 @@ def is_power_iteration(asking: str) -> bool:
     for _ in range(_FRAMES_OF_A_CALL):
         if frame is None:
             return False
-        if frame.f_code.co_filename.endswith(_SPECTRAL_NORM):
+        if _is_of_spectral_norm(frame.f_code):
             return True
         frame = frame.f_back
     return False
+
+
+def _is_of_spectral_norm(code: CodeType) -> bool:
+    """Other ways to compute a layer's weight stand in the same file."""
+    is_its_class = code.co_qualname.startswith(("_SpectralNorm.", "SpectralNorm."))
+    return is_its_class and code.co_filename.endswith(_SPECTRAL_NORM)
 
 
 def _told(places: Places, activation: int, frame: FrameType) -> Frame:
