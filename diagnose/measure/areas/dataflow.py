@@ -340,6 +340,13 @@ _products(
     saved="Share of the step that one of each row saves",
 )
 _products(
+    "products_in_order",
+    "order",
+    "products of three matrices in the costlier order",
+    left="Share of the time of these products that is left in the other order",
+    saved="Share of the step that the other order saves",
+)
+_products(
     "convolutions_beyond",
     "beyond",
     "convolutions some of whose taps see nothing but padding",

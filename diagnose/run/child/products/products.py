@@ -22,6 +22,7 @@ from .masked import left_in_blocks
 from .one_step_trial import is_one_step, left_by_cells
 from .patches import is_of_patches, left_as_product
 from .pooling import left_as_two_pools, pooling_of
+from .product_order import ProductOrder
 from .repeated_matrices import left_by_einsum, without_copies
 from .repeats import RepeatedRows
 from .separable import column_and_row, left_as_two
@@ -46,6 +47,7 @@ WAYS = (
     "separable",
     "by_number",
     "equal_rows",
+    "order",
 )
 
 
@@ -57,7 +59,7 @@ class Products:
         self.depthwise: dict[Place, Sum] = {}  # convolutions, of channels by themselves
         self.large_bytes: Counter[Place] = Counter()  # of results that are no views
         self._rows, self._factored, self._attention = RepeatedRows(), Factored(), WrittenAttention()
-        self._equal = EqualRows()
+        self._equal, self._order = EqualRows(), ProductOrder()
         self._repeated: Call | None = None  # the last call whose rows were repeated
         # by the number of a value the call that made it: line, ns, and ns if it is trained
         self._made_by: dict[int, tuple[Place, int, int]] = {}
@@ -132,6 +134,7 @@ class Products:
         """A call has given this value; ``by``: its line, ns, and ns if it is trained."""
         if not inside_a_transform():
             self._add_equal(call, result, number, by)
+            self._add_order(call, result, number, by)
         self._rows.made(call.name, call.given, call.numbers, result, number, call.dimension)
         if by is not None:
             self._made_by[number] = by
@@ -146,6 +149,15 @@ class Products:
         rows = self._equal.made(call, result, number, may_start=call is not self._repeated)
         if rows is not None and by is not None:
             equal.add(*by, rows.left)
+
+    def _add_order(self, call: Call, result: Tensor, number: int, by: tuple[Place, int, int] | None) -> None:
+        found, withdrawn = self._order.call(call, result, number, by)
+        for pair in found:
+            for place, ns, trained_ns in pair.calls:
+                self.ways["order"].add(place, ns, trained_ns, pair.left)
+        for pair in withdrawn:
+            for place, ns, trained_ns in pair.calls:
+                self.ways["order"].add(place, -ns, -trained_ns, pair.left, -1)
 
     def _add_repeated(self, call: Call, place: Place, ns: int, trained_ns: int) -> None:
         product = self._rows.product(call.name, call.given, call.numbers)
