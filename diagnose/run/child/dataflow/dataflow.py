@@ -12,9 +12,10 @@ that are there many times (`repeated`) and of batches of matrices that are (`mat
 same matrix (`factored`), convolutions that reach beyond what they are given (`beyond`), ones with a constant
 kernel that is a column times a row and wide pooling (`separable`), dense ones of channels by themselves
 (`depthwise`), rows that are moved number by number (`by_number`), networks given equal rows (`equal_rows`),
-three matrices multiplied in the costlier order (`order`), attention of which a mask leaves few pairs
-(`masked`), penalties on weights (`penalties`), calls by which `torch.distributions` checks what it is given
-(`checks`), and those of normal distributions all of whose covariances are 0 (`diagonal`).
+three matrices multiplied in the costlier order (`order`), pictures enlarged before a convolution of one point
+(`enlarged`), attention of which a mask leaves few pairs (`masked`), penalties on weights (`penalties`), calls
+by which `torch.distributions` checks what it is given (`checks`), and those of normal distributions all of
+whose covariances are 0 (`diagonal`).
 """
 
 from __future__ import annotations

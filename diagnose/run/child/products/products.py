@@ -15,6 +15,7 @@ from ..line_sums import Mendable, Sum
 from ..places import Place
 from ..values import Call
 from .attention_trial import WrittenAttention, left_by_fused
+from .call_order import CallOrder
 from .convolution import convolution_of
 from .equal_rows import EqualRows
 from .factored import Factored
@@ -22,7 +23,6 @@ from .masked import left_in_blocks
 from .one_step_trial import is_one_step, left_by_cells
 from .patches import is_of_patches, left_as_product
 from .pooling import left_as_two_pools, pooling_of
-from .product_order import ProductOrder
 from .repeated_matrices import left_by_einsum, without_copies
 from .repeats import RepeatedRows
 from .separable import column_and_row, left_as_two
@@ -48,6 +48,7 @@ WAYS = (
     "by_number",
     "equal_rows",
     "order",
+    "enlarged",
 )
 
 
@@ -59,7 +60,7 @@ class Products:
         self.depthwise: dict[Place, Sum] = {}  # convolutions, of channels by themselves
         self.large_bytes: Counter[Place] = Counter()  # of results that are no views
         self._rows, self._factored, self._attention = RepeatedRows(), Factored(), WrittenAttention()
-        self._equal, self._order = EqualRows(), ProductOrder()
+        self._equal, self._order = EqualRows(), CallOrder()
         self._repeated: Call | None = None  # the last call whose rows were repeated
         # by the number of a value the call that made it: line, ns, and ns if it is trained
         self._made_by: dict[int, tuple[Place, int, int]] = {}
@@ -154,10 +155,10 @@ class Products:
         found, withdrawn = self._order.call(call, result, number, by)
         for pair in found:
             for place, ns, trained_ns in pair.calls:
-                self.ways["order"].add(place, ns, trained_ns, pair.left)
+                self.ways[pair.way].add(place, ns, trained_ns, pair.left)
         for pair in withdrawn:
             for place, ns, trained_ns in pair.calls:
-                self.ways["order"].add(place, -ns, -trained_ns, pair.left, -1)
+                self.ways[pair.way].add(place, -ns, -trained_ns, pair.left, -1)
 
     def _add_repeated(self, call: Call, place: Place, ns: int, trained_ns: int) -> None:
         product = self._rows.product(call.name, call.given, call.numbers)

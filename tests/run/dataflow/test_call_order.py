@@ -1,4 +1,4 @@
-"""Products of three matrices in the costlier order."""
+"""Two calls one after the other that cost less in the other order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from tests.run.dataflow.test_dataflow import seen
@@ -17,9 +17,9 @@ HERE = Path(__file__)
 LINES = HERE.read_text().splitlines()
 
 
-def left_of(step: Callable[[], Any]) -> dict[str, float]:
+def left_of(step: Callable[[], Any], way: str = "order") -> dict[str, float]:
     """By the line's text, of those that are told."""
-    told = [line for line in seen(step)["order"] if line["call_count"]]
+    told = [line for line in seen(step)[way] if line["call_count"]]
     assert all(line["file"] == str(HERE) for line in told)
     return {LINES[line["line"] - 1].strip(): line["left_ns"] / line["ns"] for line in told}
 
@@ -68,3 +68,48 @@ def test_the_product_may_come_second_or_be_a_weight(one_thread: None) -> None:
 def test_other_products_are_left_alone(use: Callable[[Tensor, Tensor], Tensor]) -> None:
     a, b, wide = (torch.rand(128, 128) for _ in range(3))
     assert left_of(lambda: use(a @ b, wide)) == {}
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_a_classifier_of_pixels_that_were_made_up(mode: str, one_thread: None) -> None:
+    """64 channels of 96 x 96 are made and made to 4; 4 of them would have to be made of 24 x 24."""
+    classifier, maps = nn.Conv2d(64, 4, 1), torch.rand(2, 64, 24, 24, requires_grad=True)
+
+    def step() -> None:
+        large = functional.interpolate(maps, scale_factor=4, mode=mode)
+        classifier(large).sum().backward()
+
+    left = left_of(step, "enlarged")
+    assert left.keys() == {
+        "large = functional.interpolate(maps, scale_factor=4, mode=mode)",
+        "classifier(large).sum().backward()",
+    }
+    assert all(share < 0.4 for share in left.values())
+
+
+@pytest.mark.parametrize(
+    ("channels", "kernel", "options"),
+    [
+        (96, 1, {"scale_factor": 2}),  # it makes more channels
+        (4, 3, {"scale_factor": 2}),  # it sees neighbours
+        (4, 1, {"scale_factor": 0.5}),  # smaller
+        (4, 1, {"scale_factor": 2, "mode": "bicubic"}),
+    ],
+)
+def test_other_convolutions_come_after(channels: int, kernel: int, options: dict[str, Any]) -> None:
+    classifier, maps = nn.Conv2d(64, channels, kernel), torch.rand(2, 64, 24, 24)
+    assert left_of(lambda: classifier(functional.interpolate(maps, **options)), "enlarged") == {}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"scale_factor": 3},
+        {"size": (20, 31), "mode": "bilinear", "align_corners": True},
+        {"size": 40, "mode": "area"},
+    ],
+)
+def test_the_other_order_gives_the_same(options: dict[str, Any]) -> None:
+    classifier, maps = nn.Conv2d(8, 3, 1), torch.rand(2, 8, 10, 12)
+    after = classifier(functional.interpolate(maps, **options))
+    torch.testing.assert_close(functional.interpolate(classifier(maps), **options), after)
