@@ -6,7 +6,6 @@ are tried on what the script's calls are given.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ _PRODUCTS = {"matmul", "__matmul__", "bmm", "mm"}
 _AVERAGES = {"nearest", "nearest-exact", "bilinear", "linear", "trilinear", "area"}  # with weights of sum 1
 _WORTH_TRYING = 0.6  # of the multiplications, above which the other order hardly saves time
 _NUMBERS_AT_LEAST = 2_000  # of what is made in between
+_KEPT_AT_MOST = 16
 
 By = tuple[Place, int, int]  # the line, ns, and ns if it is trained
 Order = Callable[..., Tensor]
@@ -31,7 +31,7 @@ class _Made(NamedTuple):
     """What a call was given, and where it was made."""
 
     name: str
-    given: tuple[weakref.ref[Tensor], ...]
+    given: list[Tensor]
     options: dict[str, Any]
     by: By
 
@@ -57,8 +57,9 @@ class CallOrder:
     """Told of each call of a step."""
 
     def __init__(self) -> None:
-        self._made: dict[int, _Made] = {}  # by the number of the value
-        self._read: dict[int, InOrder | None] = {}  # by the same, once it was read
+        # by the number of the value, until it is read: the last few, which keep what they were given
+        self._made: dict[int, _Made] = {}
+        self._read: dict[int, InOrder | None] = {}  # by the same, from then on
         self._tried: dict[tuple[Place, Place], float] = {}
 
     def call(
@@ -67,26 +68,25 @@ class CallOrder:
         """Pairs of calls that another order would serve, and those told before that are none: what they make
         in between is read again.
         """
-        found, withdrawn = [], []
+        found: list[InOrder] = []
+        withdrawn: list[InOrder] = []
         for given in dict.fromkeys(call.numbers):
-            if given not in self._made:
-                continue
-            if given in self._read:
-                pair, self._read[given] = self._read[given], None
-                withdrawn += [pair] if pair is not None else []
-                continue
-            pair = self._read[given] = self._pair(call, given, result, by)
-            found += [pair] if pair is not None else []
+            if given in self._made:
+                pair = self._read[given] = self._pair(call, given, self._made.pop(given), result, by)
+                found += [pair] if pair is not None else []
+            elif (pair := self._read.get(given)) is not None:
+                withdrawn.append(pair)
+                self._read[given] = None
         may_be_first = _is_product(call) or call.name == "interpolate"
         if by is not None and may_be_first and result.numel() >= _NUMBERS_AT_LEAST:
-            tensors = tuple(weakref.ref(tensor) for tensor in call.given)
-            self._made[number] = _Made(call.name, tensors, _interpolation(call), by)
+            self._made[number] = _Made(call.name, call.given, _interpolation(call), by)
+            if len(self._made) > _KEPT_AT_MOST:
+                del self._made[next(iter(self._made))]
         return found, withdrawn
 
-    def _pair(self, call: Call, given: int, result: Tensor, by: By | None) -> InOrder | None:
-        made = self._made[given]
-        first = [tensor for reference in made.given if (tensor := reference()) is not None]
-        if by is None or len(first) < len(made.given) or first[0].device.type != "cpu":
+    def _pair(self, call: Call, given: int, made: _Made, result: Tensor, by: By | None) -> InOrder | None:
+        first = made.given
+        if by is None or first[0].device.type != "cpu":
             return None
         if made.name == "interpolate":
             orders = _orders_of_pixels(call, first[0], made.options, result)
