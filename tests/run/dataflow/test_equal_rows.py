@@ -76,6 +76,17 @@ def test_what_is_drawn_or_related_to_other_rows_is_another_row() -> None:
     assert set(left_of(step)) == {"rows = first(given)"}
 
 
+def test_a_norm_over_several_rows_is_none_of_each_for_itself() -> None:
+    given, layer = kinds().view(2, COUNT // 2, 3), nn.Linear(3, 32)
+
+    def step() -> None:
+        rows = layer(given)
+        rows = functional.layer_norm(rows, (32,))
+        rows = functional.layer_norm(rows, (COUNT // 2, 32))
+
+    assert set(left_of(step)) == {"rows = layer(given)", "rows = functional.layer_norm(rows, (32,))"}
+
+
 def test_rows_that_were_repeated_by_the_script_are_told_as_such() -> None:
     layer, table, index = nn.Linear(16, 64), torch.randn(32, 16), torch.arange(COUNT) % 32
     told = seen(lambda: layer(table[index]))

@@ -107,8 +107,8 @@ def _is_product(call: Call) -> bool:
 
 def _is_along_last(call: Call) -> bool:
     if call.name == "layer_norm":
-        shape = call.options.get("normalized_shape", call.arguments[1:2])
-        return len(tuple(shape)) == 1
+        shape = call.options.get("normalized_shape") or call.arguments[1]
+        return len(shape) == 1
     return call.dimension in (-1, call.given[0].dim() - 1)
 
 
