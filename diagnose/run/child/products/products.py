@@ -15,8 +15,8 @@ from ..line_sums import Mendable, Sum
 from ..places import Place
 from ..values import Call
 from .attention_trial import WrittenAttention, left_by_fused
-from .call_order import CallOrder
-from .convolution import convolution_of
+from .call_order import By, CallOrder
+from .convolution import Convolution, convolution_of
 from .equal_rows import EqualRows
 from .factored import Factored
 from .masked import left_in_blocks
@@ -63,7 +63,7 @@ class Products:
         self._equal, self._order = EqualRows(), CallOrder()
         self._repeated: Call | None = None  # the last call whose rows were repeated
         # by the number of a value the call that made it: line, ns, and ns if it is trained
-        self._made_by: dict[int, tuple[Place, int, int]] = {}
+        self._made_by: dict[int, By] = {}
 
     def add(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
         name, given = call.name, call.given
@@ -84,10 +84,12 @@ class Products:
         if inside_a_transform():
             return  # there nothing can be tried
         self.add_moved(call, place, result, ns)
-        for way, left_by_trial in self._tried(call, result, ns):
+        for way, left_by_trial in self._tried(call, convolution, result, ns):
             self._add_tried(way, place, ns, trained_ns, left_by_trial)
 
-    def _tried(self, call: Call, result: Tensor, ns: int) -> Iterator[tuple[str, Callable[[], float | None]]]:
+    def _tried(
+        self, call: Call, convolution: Convolution | None, result: Tensor, ns: int
+    ) -> Iterator[tuple[str, Callable[[], float | None]]]:
         """The other ways to make the call that a trial decides about."""
         name, given, is_trained = call.name, call.given, result.requires_grad
         attention = self._attention.call(call, result)
@@ -110,7 +112,6 @@ class Products:
         pooling = pooling_of(name, call.arguments, call.options)
         if pooling is not None:
             yield "separable", partial(left_as_two_pools, pooling, ns, is_trained=is_trained)
-        convolution = convolution_of(name, call.arguments, call.options)
         if convolution is None:
             return
         if is_of_patches(convolution):
@@ -131,7 +132,7 @@ class Products:
         if repeated is not None:
             self.ways["by_number"].add(*repeated, 0.0)
 
-    def made(self, call: Call, result: Tensor, number: int, by: tuple[Place, int, int] | None) -> None:
+    def made(self, call: Call, result: Tensor, number: int, by: By | None) -> None:
         """A call has given this value; ``by``: its line, ns, and ns if it is trained."""
         if not inside_a_transform():
             self._add_equal(call, result, number, by)
@@ -142,7 +143,7 @@ class Products:
             if result.nbytes >= _LARGE_BYTES and result._base is None:
                 self.large_bytes[by[0]] += result.nbytes
 
-    def _add_equal(self, call: Call, result: Tensor, number: int, by: tuple[Place, int, int] | None) -> None:
+    def _add_equal(self, call: Call, result: Tensor, number: int, by: By | None) -> None:
         equal = self.ways["equal_rows"]
         for needed, ns in self._equal.looked_up(call, result).items():
             if needed in self._made_by:
@@ -151,7 +152,7 @@ class Products:
         if rows is not None and by is not None:
             equal.add(*by, rows.left)
 
-    def _add_order(self, call: Call, result: Tensor, number: int, by: tuple[Place, int, int] | None) -> None:
+    def _add_order(self, call: Call, result: Tensor, number: int, by: By | None) -> None:
         found, withdrawn = self._order.call(call, result, number, by)
         for pair in found:
             for place, ns, trained_ns in pair.calls:
