@@ -227,29 +227,25 @@ def _nothing_planned(document: Document) -> str:
         name = name.replace("backward of ", "that of ", 1)
     most = f", most in {_spender(name)}" if name else ""
     part, lacking = _largest_part(document), unjudged(document)
-    if not is_healthy(document) and not is_spare(row.row, document):
-        why = lacking or "the rest is small parts"
-        return _first_that_fits(f"{part}{most}; {why}", f"{part}; {why}")
-    if not is_healthy(document):
+    if not is_healthy(document) and is_spare(row.row, document):
         rows = [row for row in document.ledger if is_spare(row.row, document)]
         spare = max(rows, key=lambda row: row.share)
         why = f"; {lacking}" if lacking else ", in many small parts"
         return f"{share(spare.share)} of {each_step(document)} is {_title(spare)}{why}"
     name, of_it = _costliest_line(document)
-    nothing = lacking or (
-        "no fix beats the noise"
-        if document.badge == NOISY_RUN or in_group(document, "minor")
-        else "no rule knows a fix"
-        if of_it >= LINE_LEADS or line_of_model(document) is not None
-        else "nothing worth fixing"
-    )
-    line = f", costliest line {name}" if name else ""
-    takes = f"{name} takes {share(of_it)} of {each_step(document)}"
-    return _first_that_fits(
-        *([f"{takes}; {nothing}"] if of_it >= LINE_LEADS else []),
-        f"{part}{line or most}; {nothing}",
-        f"{part}; {nothing}",
-    )
+    takes = [f"{name} takes {share(of_it)} of {each_step(document)}"] if of_it >= LINE_LEADS else []
+    line = f", costliest line {name}" if name else most
+    why = lacking or _why_nothing(document, line_leads=bool(takes))
+    return _first_that_fits(*(f"{told}; {why}" for told in (*takes, part + line, part)))
+
+
+def _why_nothing(document: Document, *, line_leads: bool) -> str:
+    """Why nothing is advised. ``line_leads``: whether a line is worth a headline."""
+    if is_healthy(document) and (document.badge == NOISY_RUN or in_group(document, "minor")):
+        return "no fix beats the noise"
+    if line_leads or line_of_model(document) is not None:
+        return "no rule knows a fix"
+    return "nothing worth fixing" if is_healthy(document) else "the rest is small parts"
 
 
 def _costliest_line(document: Document) -> tuple[str, float]:

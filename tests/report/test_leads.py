@@ -105,6 +105,21 @@ def line(file: str, number: int, self_ms: float, *, backward_ms: float = 0.0, is
     )
 
 
+def test_a_line_that_takes_much_is_said_where_python_takes_some_too() -> None:
+    """Operators outside the model's forward that take longer than it are the model: 21 ms on a line of 100,
+    and 10 in its backward; 6 ms of Python could go, in small parts.
+    """
+    document = unplanned(backward=50, operators=30, forward=14, python=6)
+    document.account = [RowAccount(row="python", spenders=[spender("zip", 6, 100, 6)])]
+    document.lines = [line("gp.py", 54, 21.0, backward_ms=10.0)]
+    assert not is_healthy(document) and leading(document) is None
+    assert headline_of(document) == "gp.py:54 takes 31 % of each step; no rule knows a fix"
+    document.lines[0].backward_ms = 2.0
+    assert headline_of(document) == (
+        "50 % of each step is backward, costliest line gp.py:54; the rest is small parts"
+    )
+
+
 def test_small_parts_are_told_as_such() -> None:
     document = unplanned(compute=90, python=10)
     document.account = [RowAccount(row="python", spenders=[spender("zip", 6, 100, 6)])]
