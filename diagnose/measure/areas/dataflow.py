@@ -340,6 +340,20 @@ _products(
     saved="Share of the step that convolving first saves",
 )
 _products(
+    "inverses_multiplied",
+    "inverted",
+    "inverting matrices only to multiply by the inverse, and that product",
+    left="Share of the time of these calls that solving the system leaves",
+    saved="Share of the step that solving the system saves",
+)
+_products(
+    "layers_pooled",
+    "pooled",
+    "linear layers whose results are only added up or averaged, and that sum",
+    left="Share of the time of these calls that is left if the sum comes first",
+    saved="Share of the step that pooling first saves",
+)
+_products(
     "equal_rows",
     "equal_rows",
     "layers that are given the same rows many times",

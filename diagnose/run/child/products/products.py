@@ -15,7 +15,7 @@ from ..line_sums import Mendable, Sum
 from ..places import Place
 from ..values import Call
 from .attention_trial import WrittenAttention, left_by_fused
-from .call_order import By, CallOrder
+from .call_pairs import By, CallPairs
 from .convolution import Convolution, convolution_of
 from .equal_rows import EqualRows
 from .factored import Factored
@@ -49,6 +49,8 @@ WAYS = (
     "equal_rows",
     "order",
     "enlarged",
+    "inverted",
+    "pooled",
 )
 
 
@@ -60,7 +62,7 @@ class Products:
         self.depthwise: dict[Place, Sum] = {}  # convolutions, of channels by themselves
         self.large_bytes: Counter[Place] = Counter()  # of results that are no views
         self._rows, self._factored, self._attention = RepeatedRows(), Factored(), WrittenAttention()
-        self._equal, self._order = EqualRows(), CallOrder()
+        self._equal, self._pairs = EqualRows(), CallPairs()
         self._repeated: Call | None = None  # the last call whose rows were repeated
         # by the number of a value the call that made it: line, ns, and ns if it is trained
         self._made_by: dict[int, By] = {}
@@ -136,7 +138,7 @@ class Products:
         """A call has given this value; ``by``: its line, ns, and ns if it is trained."""
         if not inside_a_transform():
             self._add_equal(call, result, number, by)
-            self._add_order(call, result, number, by)
+            self._add_pairs(call, result, number, by)
         self._rows.made(call.name, call.given, call.numbers, result, number, call.dimension)
         if by is not None:
             self._made_by[number] = by
@@ -152,8 +154,8 @@ class Products:
         if rows is not None and by is not None:
             equal.add(*by, rows.left)
 
-    def _add_order(self, call: Call, result: Tensor, number: int, by: By | None) -> None:
-        found, withdrawn = self._order.call(call, result, number, by)
+    def _add_pairs(self, call: Call, result: Tensor, number: int, by: By | None) -> None:
+        found, withdrawn = self._pairs.call(call, result, number, by)
         for pair in found:
             for place, ns, trained_ns in pair.calls:
                 self.ways[pair.way].add(place, ns, trained_ns, pair.left)

@@ -1,0 +1,221 @@
+"""Two calls one after the other, made in another way.
+
+(A B) C makes a large product that A (B C) does without, where C is narrow; so does a weight made of two thin
+ones (LoRA, low rank) for few rows. A convolution of one point after `interpolate` computes each pixel that is
+made up. An inverse that only multiplies costs more than solving the system. A sum or mean of what a linear
+layer gives is what the layer gives of the sum or mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ..values import Call
+from .convolution import Convolution, convolution_of, of_each
+
+_PRODUCTS = {"matmul", "__matmul__", "bmm", "mm"}
+_INVERSES = {"inverse", "linalg_inv"}
+_POOLS = {"mean", "sum", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"}
+_AVERAGES = {"nearest", "nearest-exact", "bilinear", "linear", "trilinear", "area"}  # with weights of sum 1
+_WORTH_TRYING = 0.6  # of the multiplications, above which the other order hardly saves time
+
+Way = Callable[..., Tensor]
+
+
+class Ways(NamedTuple):
+    """As it is, the other way, and what both are given. ``name``: the facts' name."""
+
+    name: str
+    as_is: Way
+    other: Way
+    given: list[Tensor]
+
+
+def may_be_first(call: Call) -> bool:
+    """Whether a call that reads its result may make another way of both."""
+    return (
+        _is_product(call) or call.name in {"interpolate", "linear", *_INVERSES} or _points(call) is not None
+    )
+
+
+def ways_of(first: Call, second: Call, at: int, result: Tensor) -> Ways | None:
+    """Of two calls, the second of which is given what the first makes as its tensor number ``at``."""
+    if second.name in _POOLS:
+        return _of_pooling(first, second) if at == 0 else None
+    if first.name == "interpolate":
+        return _of_pixels(first, second, result) if at == 0 else None
+    if first.name in _INVERSES:
+        return _of_inverse(first, second, at)
+    return _of_products(first, second, at) if _is_product(first) else None
+
+
+def _is_product(call: Call) -> bool:
+    """Of two matrices, or of as many pairs of them."""
+    if call.name not in _PRODUCTS or len(call.given) != 2:
+        return False
+    left, right = call.given
+    return left.dim() == right.dim() >= 2 and left.shape[:-2] == right.shape[:-2]
+
+
+def _of_products(made: Call, call: Call, at: int) -> Ways | None:
+    """Three matrices; None where the other way has not far fewer multiplications."""
+    first, second = made.given
+    rows, inner, columns = first.shape[-2], first.shape[-1], second.shape[-1]
+    multiplied = rows * inner * columns
+    if call.name == "linear" and at == 1 and first.dim() == 2 and call.given[0].dim() > 1:
+        other = call.given[0]
+        count = other.numel() // max(1, other.shape[-1])
+        as_is = multiplied + count * columns * rows
+        instead = count * columns * inner + count * inner * rows
+
+        def merged(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+            return c @ (a @ b).transpose(0, 1)
+
+        def in_turn(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+            return (c @ b.transpose(0, 1)) @ a.transpose(0, 1)
+
+    elif _is_product(call) and at == 0:
+        other = call.given[1]
+        count = other.shape[-1]
+        as_is = multiplied + rows * columns * count
+        instead = inner * columns * count + rows * inner * count
+
+        def merged(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+            return (a @ b) @ c
+
+        def in_turn(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+            return a @ (b @ c)
+
+    elif _is_product(call):
+        other = call.given[0]
+        count = other.shape[-2]
+        as_is = multiplied + count * rows * columns
+        instead = count * rows * inner + count * inner * columns
+
+        def merged(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+            return c @ (a @ b)
+
+        def in_turn(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+            return (c @ a) @ b
+
+    else:
+        return None
+    given = [first, second, other]
+    return Ways("order", merged, in_turn, given) if instead <= _WORTH_TRYING * as_is else None
+
+
+def _of_inverse(made: Call, call: Call, at: int) -> Ways | None:
+    if not _is_product(call) or not made.given:
+        return None
+    return Ways("inverted", *inverse_ways(at), [made.given[0], call.given[1 - at]])
+
+
+def inverse_ways(at: int) -> tuple[Way, Way]:
+    """The inverse of a matrix, left (``at`` 0) or right of another in their product; and the solution."""
+
+    def as_is(matrix: Tensor, other: Tensor) -> Tensor:
+        inverse = torch.linalg.inv(matrix)
+        return inverse @ other if at == 0 else other @ inverse
+
+    def solved(matrix: Tensor, other: Tensor) -> Tensor:
+        return torch.linalg.solve(matrix, other, left=at == 0)
+
+    return as_is, solved
+
+
+def _of_pixels(made: Call, call: Call, result: Tensor) -> Ways | None:
+    """Where a convolution of one point follows an `interpolate` that makes a picture larger, and does not
+    make more channels of it.
+    """
+    names = ("input", "size", "scale_factor", "mode", "align_corners", "recompute_scale_factor", "antialias")
+    options = dict(zip(names, made.arguments, strict=False)) | made.options
+    options.pop("input", None)
+    points, picture = _points(call), made.given[0]
+    if points is None or options.get("mode", "nearest") not in _AVERAGES:
+        return None
+    larger = result[0, 0].numel() > picture[0, 0].numel()
+    if not larger or result.shape[1] > picture.shape[1]:
+        return None
+    layer = _layer_of_points(call.name, points)
+
+    def as_is(picture: Tensor, *weights: Tensor) -> Tensor:
+        return layer(F.interpolate(picture, **options), *weights)
+
+    def other(picture: Tensor, *weights: Tensor) -> Tensor:
+        return F.interpolate(layer(picture, *weights), **options)
+
+    return Ways("enlarged", as_is, other, [picture, *_weights(points)])
+
+
+def _points(call: Call) -> Convolution | None:
+    """A convolution that looks at each point by itself, and at no other."""
+    convolution = convolution_of(call.name, call.arguments, call.options)
+    if convolution is None:
+        return None
+    one_each = {*convolution.kernel.shape[2:], *convolution.stride} == {1}
+    return convolution if one_each and set(convolution.padding) <= {0, "valid", "same"} else None
+
+
+def _layer_of_points(name: str, points: Convolution) -> Way:
+    def layer(picture: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
+        result: Tensor = getattr(F, name)(picture, kernel, bias, groups=points.groups)
+        return result
+
+    return layer
+
+
+def _weights(points: Convolution) -> list[Tensor]:
+    return [points.kernel, *([points.bias] if points.bias is not None else [])]
+
+
+def _of_pooling(made: Call, call: Call) -> Ways | None:
+    """Where a layer's rows, or a convolution's points, are added up or averaged."""
+    points = _points(made)
+    if points is not None and points.picture.dim() == points.dimensions + 2:
+        layer, given, channels = _layer_of_points(made.name, points), points.picture, 1
+        weights = _weights(points)
+    elif made.name == "linear" and len(made.given) in (2, 3):
+        layer, given, channels = F.linear, made.given[0], made.given[0].dim() - 1
+        weights = made.given[1:]
+    else:
+        return None
+    dimensions = _pooled(call, given.dim())
+    if dimensions is None or channels in dimensions:
+        return None
+    return Ways("pooled", *pooling_ways(layer, call.name == "sum", dimensions, channels), [given, *weights])
+
+
+def _pooled(call: Call, count: int) -> list[int] | None:
+    """The dimensions along which all is made one, of ``count``."""
+    given = dict(zip(("input", "dim"), call.arguments, strict=False)) | call.options
+    if call.name not in ("mean", "sum"):
+        sizes = given.get("output_size", given.get("dim"))
+        spatial = int(call.name[-2])
+        return list(range(count - spatial, count)) if of_each(sizes, spatial) == (1,) * spatial else None
+    dimensions = of_each(given.get("dim"), 1)
+    if not dimensions or not all(type(dimension) is int for dimension in dimensions) or "dtype" in given:
+        return None
+    return [dimension % count for dimension in dimensions]
+
+
+def pooling_ways(layer: Way, is_sum: bool, dimensions: list[int], channels: int) -> tuple[Way, Way]:
+    """The layer of all, then their sum or mean along ``dimensions``; and the layer of these."""
+    pool = torch.sum if is_sum else torch.mean
+
+    def as_is(given: Tensor, *weights: Tensor) -> Tensor:
+        return pool(layer(given, *weights), dimensions, keepdim=True)
+
+    def first_pooled(given: Tensor, *weights: Tensor) -> Tensor:
+        result = layer(pool(given, dimensions, keepdim=True), *weights)
+        count = given.numel() // max(1, pool(given, dimensions).numel()) if is_sum else 1
+        if count == 1 or len(weights) == 1:
+            return result
+        shape = [-1 if dimension == channels else 1 for dimension in range(given.dim())]
+        return result + (count - 1) * weights[1].reshape(shape)
+
+    return as_is, first_pooled

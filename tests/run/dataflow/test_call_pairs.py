@@ -1,0 +1,217 @@
+"""Two calls one after the other that cost less in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from diagnose.run.child.products.pair_ways import inverse_ways, pooling_ways
+from tests.run.dataflow.test_dataflow import seen
+
+HERE = Path(__file__)
+LINES = HERE.read_text().splitlines()
+
+
+def left_of(step: Callable[[], Any], way: str = "order") -> dict[str, float]:
+    """By the line's text, of those that are told."""
+    told = [line for line in seen(step)[way] if line["call_count"]]
+    assert all(line["file"] == str(HERE) for line in told)
+    return {LINES[line["line"] - 1].strip(): line["left_ns"] / line["ns"] for line in told}
+
+
+def test_a_large_product_for_a_narrow_one(one_thread: None) -> None:
+    """128³ multiplications for each of 16, where 2 · 128² do."""
+    a, b, c = torch.rand(16, 128, 128), torch.rand(16, 128, 128), torch.rand(16, 128, 1)
+    a.requires_grad_()
+
+    def step() -> None:
+        product = torch.bmm(a, b)
+        torch.bmm(product, c).sum().backward()
+
+    left = left_of(step)
+    assert set(left) == {"product = torch.bmm(a, b)", "torch.bmm(product, c).sum().backward()"}
+    assert all(share < 0.5 for share in left.values())
+
+
+def test_the_product_may_come_second_or_be_a_weight(one_thread: None) -> None:
+    a, b, rows = torch.rand(512, 4), torch.rand(4, 512), torch.rand(8, 512)
+
+    def step() -> None:
+        weight = a @ b
+        functional.linear(rows, weight)
+        other = torch.mm(a, b)
+        rows @ other
+
+    left = left_of(step)
+    assert set(left) == {
+        "weight = a @ b",
+        "functional.linear(rows, weight)",
+        "other = torch.mm(a, b)",
+        "rows @ other",
+    }
+    assert all(share < 0.7 for share in left.values())
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda product, wide: product @ wide,  # all orders cost the same
+        lambda product, wide: (product @ wide[:, :1]).sum() + product.sum(),  # it is needed by itself
+        lambda product, wide: product.relu() @ wide[:, :1],  # something lies between
+    ],
+)
+def test_other_products_are_left_alone(use: Callable[[Tensor, Tensor], Tensor]) -> None:
+    a, b, wide = (torch.rand(128, 128) for _ in range(3))
+    assert left_of(lambda: use(a @ b, wide)) == {}
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_a_classifier_of_pixels_that_were_made_up(mode: str, one_thread: None) -> None:
+    """64 channels of 96 x 96 are made and made to 4; 4 of them would have to be made of 24 x 24."""
+    layer, classifier, image = nn.Conv2d(3, 64, 1), nn.Conv2d(64, 4, 1), torch.rand(2, 3, 24, 24)
+
+    def step() -> None:
+        maps = layer(image)
+        maps = functional.interpolate(maps, scale_factor=4, mode=mode)
+        classifier(maps).sum().backward()
+
+    left = left_of(step, "enlarged")
+    assert left.keys() == {
+        "maps = functional.interpolate(maps, scale_factor=4, mode=mode)",
+        "classifier(maps).sum().backward()",
+    }
+    assert all(share < 0.4 for share in left.values())
+
+
+@pytest.mark.parametrize(
+    ("channels", "kernel", "options"),
+    [
+        (96, 1, {"scale_factor": 2}),  # it makes more channels
+        (4, 3, {"scale_factor": 2}),  # it sees neighbours
+        (4, 1, {"scale_factor": 0.5}),  # smaller
+        (4, 1, {"scale_factor": 2, "mode": "bicubic"}),
+    ],
+)
+def test_other_convolutions_come_after(channels: int, kernel: int, options: dict[str, Any]) -> None:
+    classifier, maps = nn.Conv2d(64, channels, kernel), torch.rand(2, 64, 24, 24)
+    assert left_of(lambda: classifier(functional.interpolate(maps, **options)), "enlarged") == {}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"scale_factor": 3},
+        {"size": (20, 31), "mode": "bilinear", "align_corners": True},
+        {"size": 40, "mode": "area"},
+    ],
+)
+def test_the_other_order_gives_the_same(options: dict[str, Any]) -> None:
+    classifier, maps = nn.Conv2d(8, 3, 1), torch.rand(2, 8, 10, 12)
+    after = classifier(functional.interpolate(maps, **options))
+    torch.testing.assert_close(functional.interpolate(classifier(maps), **options), after)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [lambda inverse, column: inverse @ column, lambda inverse, column: column.transpose(-1, -2) @ inverse],
+)
+@pytest.mark.parametrize("invert", [torch.inverse, torch.linalg.inv])
+def test_an_inverse_that_multiplies_one_column(
+    invert: Callable[[Tensor], Tensor], use: Callable[[Tensor, Tensor], Tensor], one_thread: None
+) -> None:
+    """2 n³ multiplications and 4 n³ in the backward; a solution takes 2/3 n³ and 2 n² more, both ways."""
+    matrix = (torch.rand(200, 200) + 20 * torch.eye(200)).requires_grad_()
+    column = torch.rand(200, 1)
+
+    def step() -> None:
+        inverse = invert(matrix)
+        use(inverse, column).sum().backward()
+
+    left = left_of(step, "inverted")
+    assert "inverse = invert(matrix)" in left and len(left) == 2
+    assert all(share < 0.6 for share in left.values())
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda inverse, column: inverse @ column + inverse[:, :1],  # it is needed by itself
+        lambda inverse, column: inverse.relu() @ column,
+        lambda inverse, column: inverse * column,
+    ],
+)
+def test_other_inverses_are_left_alone(use: Callable[[Tensor, Tensor], Tensor]) -> None:
+    matrix, column = torch.rand(200, 200) + 20 * torch.eye(200), torch.rand(200, 1)
+    assert left_of(lambda: use(torch.inverse(matrix), column), "inverted") == {}
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (3, 6, 6)])
+def test_a_solution_gives_what_the_inverse_does(shape: tuple[int, ...]) -> None:
+    matrix, columns = torch.rand(shape) + 6 * torch.eye(6), torch.rand(*shape[:-1], 2)
+    for as_is, solved, other in (
+        (*inverse_ways(at=0), columns),
+        (*inverse_ways(at=1), columns.transpose(-1, -2)),
+    ):
+        torch.testing.assert_close(solved(matrix, other), as_is(matrix, other))
+
+
+@pytest.mark.parametrize("pool", [lambda rows: rows.mean(1), lambda rows: torch.sum(rows, dim=(0, 1))])
+def test_a_layer_whose_rows_are_added_up(pool: Callable[[Tensor], Tensor], one_thread: None) -> None:
+    """8 or all 1024 rows become one before 256 x 256 multiplications for each."""
+    layer, sets = nn.Linear(256, 256), torch.rand(128, 8, 256, requires_grad=True)
+
+    def step() -> None:
+        embedded = layer(sets)
+        pool(embedded).sum().backward()
+
+    left = left_of(step, "pooled")
+    assert "embedded = layer(sets)" in left and len(left) == 2
+    assert all(share < 0.6 for share in left.values())
+
+
+@pytest.mark.parametrize(
+    "pool", [nn.AdaptiveAvgPool2d(1), lambda maps: maps.mean((2, 3)), lambda maps: maps.mean(dim=[-2, -1])]
+)
+def test_a_convolution_of_points_before_its_average(
+    pool: Callable[[Tensor], Tensor], one_thread: None
+) -> None:
+    head, maps = nn.Conv2d(64, 128, 1), torch.rand(8, 64, 16, 16)
+
+    def step() -> None:
+        classes = head(maps)
+        pool(classes)
+
+    left = left_of(step, "pooled")
+    assert "classes = head(maps)" in left and len(left) == 2
+    assert all(share < 0.4 for share in left.values())
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda rows: rows.mean(-1),  # of the layer's numbers
+        lambda rows: rows.mean(),
+        lambda rows: rows.relu().mean(1),
+        lambda rows: rows.mean(1) + rows[:, 0],  # they are needed by themselves
+        lambda rows: functional.adaptive_avg_pool1d(rows, 2),
+    ],
+)
+def test_other_layers_come_first(use: Callable[[Tensor], Tensor]) -> None:
+    layer, sets = nn.Linear(64, 64), torch.rand(32, 8, 64)
+    assert left_of(lambda: use(layer(sets)), "pooled") == {}
+
+
+@pytest.mark.parametrize("is_sum", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+def test_pooling_first_gives_the_same(is_sum: bool, bias: bool) -> None:
+    layer, rows = nn.Linear(5, 4, bias=bias), torch.rand(3, 6, 5)
+    for dimensions in ([1], [0, 1]):
+        as_is, first_pooled = pooling_ways(functional.linear, is_sum, dimensions, 2)
+        weights = tuple(layer.parameters())
+        torch.testing.assert_close(first_pooled(rows, *weights), as_is(rows, *weights))
