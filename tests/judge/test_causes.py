@@ -50,6 +50,15 @@ def test_children_count_together_and_the_costliest_is_named() -> None:
     assert better_explained(found, STEP) == {"parent": "b"}
 
 
+def test_a_backward_through_the_generator_is_one_finding() -> None:
+    """The trace tells of a graph run twice at the generator's own line, its gradients at the line that calls
+    it.
+    """
+    by_trace = fired(RULES["backward-through-untrained"], 4.8, 33)
+    by_gradients = fired(RULES["gradients-cleared"], 11.4, 80)
+    assert better_explained([by_trace, by_gradients], STEP) == {by_trace.rule.id: by_gradients.rule.id}
+
+
 def test_time_inside_anothers_on_the_same_line_is_its_consequence() -> None:
     loop, reads = named("loop"), named("reads", selector="host_reads", refines="host_reads")
     # The reads are 10 × 5 µs, all of them inside the loop's 300 µs.
