@@ -340,6 +340,13 @@ _products(
     saved="Share of the step that convolving first saves",
 )
 _products(
+    "buffers_shifted",
+    "shifted",
+    "copying a buffer whole to take in a few rows",
+    left="Share of the time of these copies that writing the new rows leaves",
+    saved="Share of the step that writing the new rows in place saves",
+)
+_products(
     "inverses_multiplied",
     "inverted",
     "inverting matrices only to multiply by the inverse, and that product",

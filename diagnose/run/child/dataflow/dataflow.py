@@ -13,9 +13,9 @@ same matrix (`factored`), convolutions that reach beyond what they are given (`b
 kernel that is a column times a row and wide pooling (`separable`), dense ones of channels by themselves
 (`depthwise`), rows that are moved number by number (`by_number`), networks given equal rows (`equal_rows`),
 three matrices multiplied in the costlier order (`order`), pictures enlarged before a convolution of one point
-(`enlarged`), attention of which a mask leaves few pairs (`masked`), penalties on weights (`penalties`), calls
-by which `torch.distributions` checks what it is given (`checks`), and those of normal distributions all of
-whose covariances are 0 (`diagonal`).
+(`enlarged`), buffers copied whole to take in a few rows (`shifted`), attention of which a mask leaves few
+pairs (`masked`), penalties on weights (`penalties`), calls by which `torch.distributions` checks what it is
+given (`checks`), and those of normal distributions all of whose covariances are 0 (`diagonal`).
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ from .dataflow_facts import DataflowFacts
 from .penalties import Made
 from .sample_work import Origin, SampleWork, tell_of_batches, told_at
 from .seen_step import TRIED_ROUNDS, Again, Cells, Group, SeenStep
+from .shifted import Shifted
 from .unread import Reads
 
 _CALLS_AT_MOST = 50_000
@@ -139,7 +140,7 @@ class Dataflow(TorchFunctionMode):
         self._calls = self._group_count = self._segment = self._steps = 0
         self._step = self._first = SeenStep()
         self._products = Products()  # of the first step
-        self._later = []
+        self._later, self._shifted = [], Shifted()
         self._written: set[int] = set()  # values (by number) that were written to
         self._samples = SampleWork()
         self._tried_rounds: dict[Any, float | None] = {}
@@ -196,6 +197,7 @@ class Dataflow(TorchFunctionMode):
             self._add(call, site, results[0], ns)
             if self._first_calls is None:
                 self._products.add(call, site.place, results[0], ns)
+            self._shifted.call(call, site.place, results[0], ns, is_first=self._first_calls is None)
             if call.name in _CELLS:
                 self._add_cell(call, site)
             trained = results[0].requires_grad
@@ -378,7 +380,8 @@ class Dataflow(TorchFunctionMode):
 
     def _told(self) -> dict[str, Any]:
         unread = self._unread() if self._steps and self._looks else None
-        return DataflowFacts(self._first, self._later, self._products, unread, self._written).told()
+        shifted = self._shifted.calls() if self._steps else None
+        return DataflowFacts(self._first, self._later, self._products, unread, self._written, shifted).told()
 
 
 def _is_view_of(result: Tensor, given: list[Tensor]) -> bool:

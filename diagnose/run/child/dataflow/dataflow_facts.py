@@ -23,6 +23,7 @@ _LITTLE = 0.2  # of what is computed again under a line: it may add up results, 
 class DataflowFacts:
     """``first``: the step whose calls are told; ``later``: those after the early ones. ``unread``: calls of
     the first step, by how little is read of them. ``written``: values (by number) that were written to.
+    ``shifted``: calls of the first step that copy a buffer to take in a few rows.
     """
 
     first: SeenStep
@@ -30,6 +31,7 @@ class DataflowFacts:
     products: Products
     unread: Mapping[str, dict[Place, Sum]] | None
     written: set[int]
+    shifted: Mendable | None
 
     def told(self) -> dict[str, Any]:
         """Times in ns of the one step. ``at_once``: lines of the user's whose calls could be one instead of
@@ -72,6 +74,7 @@ class DataflowFacts:
             "free_cells": [place._asdict() for place in self._around_free_cells()],
             "depthwise": self._of_lines(self.products.depthwise),
             **{way: self._with_left(self.products.ways[way]) for way in WAYS},
+            **({} if self.shifted is None else {"shifted": self._with_left(self.shifted)}),
             "lookups": step.lookups.facts,
             "diagonal": self._of_lines(step.of_covariance if step.diagonal == {True} else {}),
         }
