@@ -17,14 +17,16 @@ def account_rows(
     """The rows that have spenders, and the named share; None without a step."""
     measured = prediction.measured
     step_ms = measured.number("step_ms")
-    on_host: dict[Name, float | None] = {}  # of all that it does, in whichever row
+    # by name, and which part is its own: of all that it does, in whichever row
+    on_host: dict[tuple[Name, float], float | None] = {}
 
     def headroom(found: Spender) -> float | None:
         if len(found.device):
             return headroom_ms(found, prediction)
-        if found.name not in on_host:
-            on_host[found.name] = headroom_ms(found, prediction)
-        return on_host[found.name]
+        key = found.name, found.host_share
+        if key not in on_host:
+            on_host[key] = headroom_ms(found, prediction)
+        return on_host[key]
 
     def spender(found: Spender, row: RowAccount) -> model.Spender:
         ms = measured.row_ms(row.row) * found.ns / row.ns

@@ -31,6 +31,7 @@ LEAST_SPENDER = 0.01  # of the step
 MOST_SPENDERS = 5  # of a row
 ALL_THE_TIME = 0.8  # that workers load: as the rules for workers that cannot keep up have it
 _MODEL_ROWS = ("forward", "backward")
+_ROWS_BESIDE = ("operators", "copies")  # torch's work that is no part of the model
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,9 @@ def _row_account(measured: Measured, ledger: Ledger, row: str, spent: DeviceTime
         lines = _lines_in_gaps(measured, row, spent, intervals, pieces)
         found = _largest(spent, pieces, lines, least_ns)
         if row in _MODEL_ROWS:
-            found = _by_line_of_model(measured, row, ns, least_ns) or found
+            found = _by_line(measured, row, ns, least_ns) or found
+        elif row in _ROWS_BESIDE:
+            found = _as_parts_of(found, _by_line(measured, row, ns, least_ns)) or found
     else:
         found = _largest(spent, pieces, [], least_ns)
     if row == "input_wait":
@@ -102,9 +105,9 @@ def _largest(
     return sorted(_merged([*found, *lines], least_ns), key=lambda one: -one.ns)[:MOST_SPENDERS]
 
 
-def _by_line_of_model(measured: Measured, row: str, row_ns: int, least_ns: float) -> list[Spender]:
-    """A part of the model's work by the script's lines, which the detail phase knows; empty where it has
-    none, or one holds nearly all: operators say more then. When they run in the timeline is not known.
+def _by_line(measured: Measured, row: str, row_ns: int, least_ns: float) -> list[Spender]:
+    """A row's work by the script's lines, which the detail phase knows; empty where it has none, or one holds
+    nearly all of the model's: operators say more then. When they run in the timeline is not known.
     """
     detail = measured.detail
     intervals = detail.ledger.rows.get(row, NO_INTERVALS) if detail is not None else NO_INTERVALS
@@ -114,13 +117,23 @@ def _by_line_of_model(measured: Measured, row: str, row_ns: int, least_ns: float
     pieces, pace = host.pieces(row, intervals), row_ns / total(intervals)
     found = _largest(host, pieces, [], least_ns / pace)
     of_lines = [one for one in found if one.name.kind == "line"]
-    if not of_lines or of_lines[0].ns > MOST_TOLD * total(intervals):
+    if not of_lines or (row in _MODEL_ROWS and of_lines[0].ns > MOST_TOLD * total(intervals)):
         return []
     steps = measured.timeline.step_count / detail.step_count if measured.timeline else 1.0
     return [
         replace(one, ns=round(one.ns * pace), count=round(one.count * steps), host={}, calls=NO_ROWS)
         for one in found
     ]
+
+
+def _as_parts_of(spenders: list[Spender], lines: list[Spender]) -> list[Spender]:
+    """Lines that each take a part of what these spenders take, wherever in the timeline."""
+    lanes = {lane for one in spenders for lane in one.host}
+    host = {
+        lane: union(np.concatenate([one.host.get(lane, NO_INTERVALS) for one in spenders])) for lane in lanes
+    }
+    whole_ns = max(sum(map(total, host.values())), 1)
+    return [replace(line, host=host, host_share=min(1.0, line.ns / whole_ns)) for line in lines]
 
 
 def _by_data_set(

@@ -180,6 +180,29 @@ def test_the_models_work_is_by_the_lines_that_the_detail_phase_knows() -> None:
     assert [one.name.text for one in whole["forward"].spenders] == ["aten::mm", "aten::add"]
 
 
+def test_operators_beside_the_model_are_told_by_the_lines_that_call_them() -> None:
+    """Of 600 outside of it line 20 takes 450 and line 21 150, or line 20 all; either is a part of what the
+    operators take in the timeline.
+    """
+    beside = """
+        main  0    1000  step  ProfilerStep#1
+        main  0    450   mark  call@20
+        main  0    400   op    aten::index
+        main  400  50    op    aten::eq
+        main  450  150   mark  call@{second}
+        main  450  150   op    aten::index
+        main  600  400   mark  forward@30
+        main  600  400   op    aten::mm
+    """
+    calls = "0  450  20  torch: eq"
+    (first, second) = rows(beside.replace("{second}", "21"), calls)["operators"].spenders
+    assert (first.name.line, first.ns, first.mostly) == (20, 450_000, "aten::index")
+    assert (second.name.line, second.ns, second.mostly) == (21, 150_000, "aten::index")
+    assert (first.host_share, second.host_share) == (0.75, 0.25)
+    (whole,) = rows(beside.replace("{second}", "20"), calls)["operators"].spenders
+    assert (whole.name.line, whole.ns, whole.host_share) == (20, 600_000, 1.0)
+
+
 def test_headroom_is_what_the_step_would_take_less_without_the_spender() -> None:
     """Without 300 of the wait all after it comes 300 earlier; 90 of mm come before everything."""
     measured = measured_case({"timeline": GPU})

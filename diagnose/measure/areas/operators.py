@@ -101,16 +101,26 @@ def _large_tables(view: Selection) -> set[Shape]:
 
 
 def _dense_gradient_time(view: Selection, rows: Rows) -> Intervals:
-    """Writing the tables' gradients, and the optimizer's operators on tensors of their shapes
-    (of foreach ones nothing is known).
+    """Writing the tables' gradients, and operators on tensors of their shapes in the optimizer and before it,
+    as clipping does (of foreach ones nothing is known).
     """
     tables = _large_tables(view) if len(rows) else set()
     if not tables:
         return NO_INTERVALS
     own = _by_shapes(view, lambda text: first_shape(text) in tables) & (view.kind == "op")
-    updates = outermost(view, own & started_in(view.host, optimizer_spans(view)))
+    updates = outermost(view, own & started_in(view.host, _from_backward_to_update(view)))
     gradients = outermost(view, view.name_matches(EMBEDDING_BACKWARD_OP))
     return dispatched_work(view, np.concatenate([gradients, updates]))
+
+
+def _from_backward_to_update(view: Selection) -> Intervals:
+    """The optimizer's steps, each from the end of the backward before it."""
+    updates, start = optimizer_spans(view), view.host["start_ns"].to_numpy()
+    backward = view.marked("backward") | view.host["backward"].to_numpy()
+    ends = np.sort((start + view.host["dur_ns"].to_numpy())[backward])
+    before = np.searchsorted(ends, updates[:, 0], side="right")
+    begin = np.append(ends, 0)[before - 1]
+    return union(np.column_stack([np.where(before > 0, begin, updates[:, 0]), updates[:, 1]]))
 
 
 @selector(
