@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from diagnose.measure.selection import Selection
 from diagnose.measure.sources import Sources
 from diagnose.measure.traced_lines import Line, own_times
 from diagnose.measure.view import NO_ROWS, Rows, once, started_in
+from diagnose.trace.distinct import distinct
 
 MOST = 20
 
@@ -134,8 +136,23 @@ def backward_of_lines(view: Selection) -> dict[tuple[str, int], Rows]:
     rows = np.flatnonzero(forward >= 0)
     outer = view.host["parent"].to_numpy()[rows]
     rows = rows[np.append(forward, -1)[outer] < 0]
-    places = view.host[["file", "line"]].iloc[forward[rows]].reset_index(drop=True)
-    by_place = places[places["line"] >= 0].groupby(["file", "line"], observed=True).indices
+    return _by_place(view, forward[rows], rows)
+
+
+@once
+def forward_of_lines(view: Selection) -> dict[tuple[str, int], Rows]:
+    """By file and line the outermost operators that it calls."""
+    own = np.asarray(view.kind == "op") & ~view.host["backward"].to_numpy()
+    rows = distinct(view.outermost_ops(view.named(own)))
+    return _by_place(view, rows, rows)
+
+
+def _by_place(view: Selection, called: Rows, rows: Rows) -> dict[tuple[str, int], Rows]:
+    """These rows by file and line of ``called``, one for each."""
+    places = view.host[["file", "line"]].iloc[called].reset_index(drop=True)
+    by_place: dict[Any, Any] = dict(
+        places[places["line"] >= 0].groupby(["file", "line"], observed=True).indices
+    )
     return {(str(file), int(line)): rows[found] for (file, line), found in by_place.items()}
 
 

@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 from diagnose.measure.areas.operators import dispatched_work
 from diagnose.measure.areas.user_code import places_of
 from diagnose.measure.ledger import TORCH_ROWS
-from diagnose.measure.lines import backward_of_lines
+from diagnose.measure.lines import backward_of_lines, forward_of_lines
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_CALLS_SEEN, NO_STEPS, NOT_RECORDED, Missing, known
 from diagnose.measure.selection import Selection
 from diagnose.measure.sources import Sources
 from diagnose.measure.traced_lines import own_times
 from diagnose.measure.view import NO_ROWS, Rows, once
-from diagnose.trace.distinct import distinct
 
 # What a call on a small tensor takes whatever its size, forward and backward with Python between them: in
 # additions of four numbers, as the run measured one (`python -m benchmarks call-costs`: 4 to 10, a layer
@@ -90,18 +89,13 @@ def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: R
 
     The forward is all that the line takes, with Python between its calls, where lines were timed.
     """
-    host = view.host
-    there = (host["file"] == line["file"]) & (host["line"] == line["line"])
-    ops = view.outermost_ops(
-        view.named(there.to_numpy() & (view.kind == "op") & ~host["backward"].to_numpy())
-    )
     part = line["ns"] / max(line["line_ns"], 1)
     rows_ms, other_ms, forward_ms = (
         measured.detail_ms(dispatched_work(view, rows)) * part
         for rows in (
             backward[view.name_matches(ROW_BACKWARD)[backward]],
             backward[~view.name_matches(ROW_BACKWARD)[backward]],
-            distinct(ops),
+            forward_of_lines(view).get((line["file"], line["line"]), NO_ROWS),
         )
     )
     own = own_times(measured).get((line["file"], line["line"]))
@@ -418,9 +412,10 @@ def _used_by_backward(measured: Measured, line: dict[str, Any]) -> float:
 def _parts_of_torch(
     measured: Measured, what: str, used_by_backward: Callable[[dict[str, Any]], float] = lambda line: 1.0
 ) -> list[FactPlace] | Missing:
-    """As large a part of what torch takes as they took of all calls in the one step that was looked at; and
-    as large a part of their lines' backward as they are of the lines' calls that need gradients. Where that
-    is not recorded, the part of the whole backward. ``used_by_backward``: a factor of that.
+    """As large a part of what their lines' operators take as they took of the lines' calls in the one step
+    that was looked at; and as large a part of their lines' backward as they are of the lines' calls that need
+    gradients. Where that is not recorded, the part of what torch takes, and of the whole backward.
+    ``used_by_backward``: a factor of that.
     """
     told, view = dataflow(measured), measured.timeline
     if isinstance(told, Missing) or view is None:
@@ -434,7 +429,9 @@ def _parts_of_torch(
     found = []
     for line in told[what]:
         rows = backward.get((line["file"], line["line"]), NO_ROWS)
-        forward_ms = torch_ms * line["ns"] / max(told["calls_ns"], 1)
+        forward_ms = _forward_ms(measured, line)
+        if forward_ms is None:
+            forward_ms = torch_ms * line["ns"] / max(told["calls_ns"], 1)
         if measured.detail is not None and len(rows) and line.get("line_trained_ns"):
             of_line_ms = measured.detail_ms(dispatched_work(measured.detail, rows))
             backward_ms = of_line_ms * min(1.0, line["trained_ns"] / line["line_trained_ns"])
@@ -445,3 +442,14 @@ def _parts_of_torch(
         ms = min(torch_ms, forward_ms + backward_ms * used_by_backward(line))
         found.append(FactPlace(*place, float(line["call_count"]), ms))
     return found
+
+
+def _forward_ms(measured: Measured, line: dict[str, Any]) -> float | None:
+    """Of calls that a line makes itself; None where that is not recorded."""
+    place = line["file"], line["line"]
+    if measured.detail is None or not line.get("line_ns") or line["ns"] > line["line_ns"]:
+        return None
+    rows = forward_of_lines(measured.detail).get(place)
+    if rows is None:
+        return None
+    return measured.detail_ms(dispatched_work(measured.detail, rows)) * line["ns"] / line["line_ns"]

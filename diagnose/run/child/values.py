@@ -8,12 +8,15 @@ written to unseen, what came from the host) gets a number of its own.
 from __future__ import annotations
 
 import re
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 
+from .guard import attempt
+from .host_arrays import HostArrays
 from .tensors import tensors_in
 
 _RANDOM = re.compile(
@@ -65,6 +68,7 @@ class Values:
         )  # of tensors that have another number since, by no call that was seen
         self._last = 0
         self.host_bits = 0  # of what Python has read
+        self.arrays = HostArrays()
         self.decided_bits = 0  # of what it has read to decide by: truth, and how many rows were selected
 
     def of(self, tensor: torch.Tensor) -> Value:
@@ -76,9 +80,21 @@ class Values:
             bits = self._all_bits() if known.made else known.bits
             return self.keep(tensor, self.new_number(), bits, made=known.made)
         # weights and what else was there depend on nothing; a batch may come from what was read before
-        is_weight = isinstance(tensor, torch.nn.Parameter)
-        bits = 0 if is_weight else self.host_bits if tensor.is_leaf else self._all_bits()
-        return self.keep(tensor, self.new_number(), bits, made=False)
+        if isinstance(tensor, torch.nn.Parameter):
+            return self.keep(tensor, self.new_number(), 0, made=False)
+        known_bits = self._read_before(tensor) if tensor.is_leaf else None
+        bits = (
+            known_bits if known_bits is not None else self.host_bits if tensor.is_leaf else self._all_bits()
+        )
+        return self.keep(tensor, self.new_number(), bits, made=known_bits is not None)
+
+    def bits_from_host(self, source: Any) -> int:
+        """What Python has read that a tensor made of this may depend on."""
+        known = self._read_before(source)
+        return self.host_bits if known is None else known
+
+    def _read_before(self, source: Any) -> int | None:
+        return attempt("looking at arrays", lambda: self.arrays.bits_of(source), None)
 
     def _is_untrusted(self, tensor: torch.Tensor) -> bool:
         untrusted = self._untrusted.get(id(tensor))  # or another one, which is gone
@@ -115,6 +131,8 @@ class Values:
         if call.name == "__set__":
             return
         if call.reads_to_host:
+            if bits & ~self.host_bits:
+                attempt("looking at arrays", lambda: self.arrays.look(sys._getframe(), self.host_bits), None)
             self.host_bits |= bits
         if call.decides:
             self.decided_bits |= bits
@@ -160,7 +178,7 @@ class Call:
         counts_rows = bool(self._selected_rows) and (self.name in _SIZES or func in _SHAPE)
         self.decides = counts_rows or self.name == "__bool__"
         self.reads_to_host = counts_rows or self.name in _TO_HOST
-        self.bits = values.host_bits if self.name in _FROM_HOST else 0
+        self.bits = values.bits_from_host(args[0] if args else None) if self.name in _FROM_HOST else 0
         self.other_bits = 0
         for value in of_given[1:]:
             self.other_bits |= value.bits

@@ -26,16 +26,19 @@ class Queue:
         self.rows = self.push(self.rows, torch.rand(NEW, 50))
 
 
-def shifted(step: Callable[[], Any]) -> dict[str, float]:
-    """By the line's text, the share of its time that is left."""
+def told_of(step: Callable[[], Any]) -> list[dict[str, Any]]:
     flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
     assert flow.begin()
     for _ in range(6):
         step()
         flow.step()
     assert flow.facts is not None
-    told = flow.facts["shifted"]
-    return {LINES[line["line"] - 1].strip(): line["left_ns"] / line["ns"] for line in told}
+    return list(flow.facts["shifted"])
+
+
+def shifted(step: Callable[[], Any]) -> dict[str, float]:
+    """By the line's text, the share of its time that is left."""
+    return {LINES[line["line"] - 1].strip(): line["left_ns"] / line["ns"] for line in told_of(step)}
 
 
 def push_first(rows: Tensor, new: Tensor) -> Tensor:
@@ -82,3 +85,13 @@ def test_other_tensors_are_put_together(push: Callable[[Tensor, Tensor], Tensor]
 
 def test_what_gradients_go_through_is_left_alone() -> None:
     assert shifted(Queue(push_first, trained=True).step) == {}
+
+
+def push_and_scale(rows: Tensor, new: Tensor) -> Tensor:
+    kept = rows[:-NEW]
+    return torch.cat([new, kept]).mul_(0.5)
+
+
+def test_what_the_line_does_beside_is_counted_in_its_time() -> None:
+    (line,) = told_of(Queue(push_and_scale).step)
+    assert line["call_count"] == 1 and line["line_ns"] > line["ns"]

@@ -115,6 +115,7 @@ class Dataflow(TorchFunctionMode):
         if is_first or is_last:
             self.facts = attempt(self.what, self._told, self.facts)
         self._calls, self._step, self._steps = 0, SeenStep(), self._steps + 1
+        self._values.arrays.new_step()
         self._segment += 1
         if self.facts is not None and not is_last:
             return False
@@ -208,6 +209,8 @@ class Dataflow(TorchFunctionMode):
             bits |= self._add_write(call, ns)
         elif call.name == "scatter_add_":
             self._add_moved(call, results[0], ns)
+        elif call.in_place and self._first_calls is None:
+            self._add_in_place(ns)
         if call.in_place:  # where, and of which rows, Python says
             bits |= self._values.host_bits
         self._values.given_back(call, results, bits)
@@ -304,6 +307,12 @@ class Dataflow(TorchFunctionMode):
             self._add_to_line(call, site, ns, ns if result.requires_grad else 0)
             self._products.add_moved(call, site.place, result, ns)
 
+    def _add_in_place(self, ns: int) -> None:
+        """To the time of its line, of which other calls are a part."""
+        site = self._site()
+        if site is not None:
+            self._step.lines[site.place] += ns
+
     def _add_penalty(self, call: Call, site: Site | None, result: Tensor, number: int) -> None:
         squares, given = self._step.squares, call.given
         belongs = squares.call(call.name, call.arguments, call.options, given, call.numbers, result)
@@ -333,7 +342,7 @@ class Dataflow(TorchFunctionMode):
         group = self._step.groups.setdefault(key, Group(bits[depth], site, call.number, call.fixed, shape))
         group.count += 1
         group.ns += ns
-        group.same_weights &= group.fixed == call.fixed
+        group.same_weights &= set(call.fixed) <= set(group.fixed)
         group.same_shape &= group.shape == shape
         group.trained &= trained
         group.varied |= call.number != group.number

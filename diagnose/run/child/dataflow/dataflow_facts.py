@@ -80,13 +80,21 @@ class DataflowFacts:
         }
 
     def _of_lines(self, sums: dict[Place, Sum]) -> Lines:
-        """With what all calls of the line take whose result needs gradients, whichever of its functions makes
-        them: a comprehension is one of its own, and a backward is known by line.
+        """With what all calls of the line take, and those whose result needs gradients, whichever of its
+        functions makes them: a comprehension is one of its own, and a backward is known by line.
         """
-        trained = Counter[tuple[str, int]]()
-        for place, ns in self.first.trained.items():
-            trained[place.file, place.line] += ns
-        return [{**line, "line_trained_ns": trained[line["file"], line["line"]]} for line in listed(sums)]
+        whole, trained = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
+        for of_line, by_place in ((whole, self.first.lines), (trained, self.first.trained)):
+            for place, ns in by_place.items():
+                of_line[place.file, place.line] += ns
+        return [
+            {
+                **line,
+                "line_ns": whole[line["file"], line["line"]],
+                "line_trained_ns": trained[line["file"], line["line"]],
+            }
+            for line in listed(sums)
+        ]
 
     def _with_left(self, calls: Mendable) -> Lines:
         return [

@@ -27,7 +27,7 @@ class Group:
     bit: int
     site: Site
     number: int
-    fixed: tuple[int, ...]  # what was not made in this step, as weights: the same for all
+    fixed: tuple[int, ...]  # what was not made in this step, as weights: no others are for the rest
     shape: tuple[int, ...]
     count: int = 0
     ns: int = 0
