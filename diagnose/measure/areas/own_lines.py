@@ -2,7 +2,8 @@
 Python that is left.
 
 A line's time is that of all it calls. Where one line inside it does nearly all of that, this line is meant;
-where it does most, both are told apart. So it is with a loop inside it, told by the line that begins it.
+where it does most, both are told apart. So it is with a loop inside it, told by the line that begins it, and
+with lines inside that take their time without a call.
 Where several lines share the time otherwise, it is the line that calls them; where that one calls the model
 as well, it is they. What a line does without a call is known where lines were timed by themselves
 (`diagnose.measure.traced_lines`).
@@ -163,8 +164,10 @@ def own_lines(measured: Measured) -> list[tuple[LineTime, Rows]] | Missing:
     found += _costly(view, left, self_ms, whole_ms)
     found = _with_what_no_call_is(found, measured, view)
     short = _short_lines(found, left, self_ms, measured, view)
-    found = [part for line, calls in found for part in _with_loop(line, calls, measured, cost_ms)] + short
-    return sorted(found, key=lambda one: -one[0].share)
+    parts = [part for line, calls in found for part in _with_loop(line, calls, measured, cost_ms)]
+    parts = [part for line, calls in parts for part in _with_quiet_lines(line, calls, measured)]
+    by_place = {(line.file, line.line): (line, calls) for line, calls in [*parts, *short]}
+    return sorted(by_place.values(), key=lambda one: -one[0].share)
 
 
 def _inside(view: Selection, found: list[tuple[LineTime, Rows]]) -> Intervals:
@@ -303,6 +306,35 @@ def _with_loop(
     return [(loop, rows), *_left(line, calls, loop.share)]
 
 
+def _with_quiet_lines(line: LineTime, calls: Rows, measured: Measured) -> list[tuple[LineTime, Rows]]:
+    """The line, or those in the functions that it calls, in no loop, which take most of its time without a
+    call, with what is left for the line itself.
+    """
+    times, quiet_ms, whole_ms = own_times(measured), without_calls_ms(measured), measured.number("step_ms")
+    sources = Sources(measured.recording)
+    inside = []
+    for file, number in _lines_called(line, calls, measured):
+        share = quiet_ms.get((file, number), 0.0) / whole_ms
+        in_loop = any(first <= number <= last for first, last in sources.loops(file))
+        if share >= LEAST and not in_loop and (file, number) != (line.file, line.line):
+            time = times[file, number]
+            called = LineTime(file, number, time.function, time.count_per_step, share, share, NO_CALL)
+            inside.append((called, NO_ROWS))
+    inside_share = sum(called.share for called, _ in inside)
+    if inside_share <= MOST * line.share:
+        return [(line, calls)]
+    return [*inside, *_left(line, calls, inside_share)]
+
+
+def _lines_called(line: LineTime, calls: Rows, measured: Measured) -> list[Line]:
+    """The lines of the functions that the line calls. None where lines were not timed by themselves."""
+    view, times = measured.detail, own_times(measured)
+    if view is None or not times:
+        return []
+    callees = {line.callee, *view.calls["callee"].iloc[calls_within(view, calls)].astype(str)}
+    return [place for place, time in times.items() if f"{place[0]}: {time.function}" in callees]
+
+
 def _loops_inside(
     line: LineTime, of_line: Rows, measured: Measured, cost_ms: np.ndarray
 ) -> Iterator[tuple[LineTime, Rows]]:
@@ -310,13 +342,12 @@ def _loops_inside(
     were not timed by themselves.
     """
     view, times, quiet_ms = measured.detail, own_times(measured), without_calls_ms(measured)
-    if view is None or not times:
+    lines = _lines_called(line, of_line, measured)
+    if view is None or not lines:
         return
     sources, whole_ms = Sources(measured.recording), measured.number("step_ms")
     within, around = calls_within(view, of_line), callers(view)
     calls = view.calls.iloc[within]
-    callees = {line.callee, *calls["callee"].astype(str)}
-    lines = [place for place, time in times.items() if f"{place[0]}: {time.function}" in callees]
     for path in {path for path, _ in lines}:
         for first, last in sources.loops(path):
             of_loop = [place for place in lines if place[0] == path and first <= place[1] <= last]
