@@ -198,6 +198,24 @@ def test_the_scripts_exceptions_are_its_own() -> None:
     assert sys.gettrace() is None
 
 
+def test_lines_that_make_typed_tensors_are_told() -> None:
+    """A call of a type is none that CPython tells a profiler of."""
+    rows = [[0.0] * 50] * 50
+
+    def makes() -> None:
+        tensor = torch.FloatTensor(rows)
+        assert isinstance(tensor, torch.Tensor)
+        torch.tensor(rows)
+
+    facts = told(makes)
+    told_lines = {
+        line["line"] - makes.__code__.co_firstlineno
+        for line in facts["lines"]
+        if line["function"] == "makes" and line.get("makes_typed_tensor")
+    }
+    assert told_lines == {1}
+
+
 def test_a_failure_of_ours_ends_it_and_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "_failures", {})
     places = Places(HERE, HERE)

@@ -15,7 +15,9 @@ it would have the time of its lines.
 
 from __future__ import annotations
 
+import linecache
 import math
+import re
 import sys
 from statistics import median
 from time import perf_counter_ns
@@ -36,6 +38,8 @@ _ENOUGH_NS = 250_000_000
 _LINES_AT_MOST = 1_000
 _PAUSE = 4  # times as long as the rest
 _RARE = 4  # one of so many
+# a call of a type is none that a profiler is told of
+_TYPED_TENSOR = re.compile(r"\b(Float|Double|Half|Long|Int|Short|Char|Byte|Bool)?Tensor\(")
 
 
 class _Step(NamedTuple):
@@ -115,6 +119,9 @@ class LineClock:
                     "ns": _typical_ns(line),
                     "count": line[1],
                     "library_calls": line[2],
+                    "makes_typed_tensor": bool(
+                        _TYPED_TENSOR.search(linecache.getline(code.co_filename, number))
+                    ),
                 }
                 for (code, number, part), line in lines
             ],
