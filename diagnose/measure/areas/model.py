@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from diagnose.measure.areas.launches import waiting_for_host
-from diagnose.measure.areas.operators import dispatched_work, first_shape
+from diagnose.measure.areas.operators import dispatched_work, first_shape, with_backward
 from diagnose.measure.kernel_names import BACKWARD_KERNEL, EVALUATION_KERNEL, TRAINING_MODE_KERNEL
 from diagnose.measure.ledger import READ_MARKS
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import NO_FACTS, NO_SHAPES, NO_STEPS, ONLY_IN_A_RUN, Missing, known
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import Intervals, Rows, category_matches
+from diagnose.measure.view import Intervals, Rows, category_matches, started_in
 from diagnose.measure.work import in_rows, inside, outermost
 from diagnose.run.child.steps.step_clock import StepClock
 from diagnose.trace.distinct import distinct
+from diagnose.trace.intervals import union
 
+CALLS_AT_LEAST = 8  # of a model at one line in a step: `forward-per-sample` asks for as many
 ARITHMETIC_OP = r"^aten::(add|sub|rsub|mul|div|addcmul|addcdiv|lerp|pow|cat|stack|clamp|where|sqrt|neg)_?$"
 DROPOUT_OP = r"^aten::(feature_|alpha_|feature_alpha_)?dropout_?$"
 NO_FORWARD = Missing("no module was called")
@@ -144,16 +146,36 @@ def _call_ms(measured: Measured) -> Value | Missing:
     )
 
 
+def _one_after_another(view: Selection) -> Rows:
+    """Forwards at lines that call the model for one sample after another, not those of a learner beside its
+    actors.
+    """
+    forwards = _forward(view)
+    lines = view.host[["file", "line"]].iloc[forwards].astype({"file": str})
+    count = lines.groupby(["file", "line"], sort=False)["line"].transform("size").to_numpy()
+    return forwards[count >= CALLS_AT_LEAST * max(view.step_count, 1)]
+
+
+def _time_one_after_another(view: Selection, rows: Rows) -> Intervals:
+    """With the backward: all of it where there are no other forwards, else that of their operators."""
+    forwards, calls = _one_after_another(view), _calls(view, "forward", "backward")
+    if len(forwards) < len(_forward(view)):
+        spans = view.host_intervals(forwards)
+        operators = view.named((view.kind == "op") & started_in(view.host, spans))
+        calls = union(np.concatenate([spans, view.host_intervals(with_backward(view, operators))]))
+    return waiting_for_host(view, calls)
+
+
 @selector(
     "calls_per_sample",
     "forwards for one sample after another, with their backward",
-    attributed=lambda view, rows: waiting_for_host(view, _calls(view, "forward", "backward")),
+    attributed=_time_one_after_another,
 )
 def _calls_per_sample(view: Selection) -> Rows:
     """Forwards after which nothing is read before the next one: an action or a token that
     is read may decide what comes next.
     """
-    forwards = _forward(view)
+    forwards = _one_after_another(view)
     start, dur = (view.host[column].to_numpy() for column in ("start_ns", "dur_ns"))
     reads = start[view.named(view.marked(*READ_MARKS) & view.on_training_thread)]
     following = np.append(start[forwards[1:]], np.iinfo(np.int64).max)
