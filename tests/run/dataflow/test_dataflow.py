@@ -1267,7 +1267,7 @@ def test_cells_compute_what_the_module_does(make: Any, monkeypatch: pytest.Monke
         made.extend(way(*given) for way, given in ways)
         return [1, 1]
 
-    monkeypatch.setattr("diagnose.run.child.products.one_step_trial.shortest_ns", results)
+    monkeypatch.setattr("diagnose.run.child.products.product_trial.shortest_ns", results)
     module, word = make(6, 8, num_layers=2), torch.randn(1, 3, 6)
     (line,) = seen(lambda: module(word))["one_step"]
     assert line["left_ns"] == line["ns"]

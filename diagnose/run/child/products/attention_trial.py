@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..values import Call
-from .product_trial import LONG_NS, shortest_ns
+from .product_trial import LONG_NS, share_left
 
 _SOFTMAX = {"softmax", "_softmax"}
 _PRODUCTS = {"matmul", "__matmul__", "bmm", "einsum"}
@@ -79,9 +79,7 @@ def left_by_fused(attention: Attention, ns: int, *, is_trained: bool) -> float |
         torch.ones(*weights.shape[:-2], count, width, dtype=weights.dtype).requires_grad_(is_trained)
         for count in (queries, keys, keys)
     ]
-    ways = (partial(written, passes), given), (fused, given)
-    written_ns, fused_ns = shortest_ns(*ways, is_trained=is_trained)
-    return fused_ns / max(written_ns, 1)
+    return share_left((partial(written, passes), given), (fused, given), is_trained=is_trained)
 
 
 def written(passes: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from torch import Tensor
 from ..places import Place
 from ..values import Call
 from .pair_ways import may_be_first, ways_of
-from .product_trial import LONG_NS, shortest_ns
+from .product_trial import LONG_NS, share_left
 
 _NUMBERS_AT_LEAST = 2_000  # of what is made in between
 _KEPT_AT_MOST = 16
@@ -73,6 +73,5 @@ class CallPairs:
         lines = made.by[0], by[0]
         if lines not in self._tried:
             both = (ways.as_is, ways.given), (ways.other, ways.given)
-            as_is_ns, other_ns = shortest_ns(*both, is_trained=result.requires_grad)
-            self._tried[lines] = other_ns / max(as_is_ns, 1)
+            self._tried[lines] = share_left(*both, is_trained=result.requires_grad)
         return Pair(ways.name, (made.by, by), self._tried[lines])

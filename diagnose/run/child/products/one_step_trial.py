@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..values import Call
-from .product_trial import LONG_NS, shortest_ns
+from .product_trial import LONG_NS, share_left
 
 
 def lstm_cell(rows: Tensor, state: Tensor, memory: Tensor, *weights: Tensor) -> Tensor:
@@ -63,5 +63,4 @@ def left_by_cells(call: Call, ns: int, *, is_trained: bool) -> float | None:
         return rows
 
     given = [inputs, *states, *weights]
-    module_ns, cells_ns = shortest_ns((by_module, given), (by_cells, given), is_trained=is_trained)
-    return cells_ns / max(module_ns, 1)
+    return share_left((by_module, given), (by_cells, given), is_trained=is_trained)

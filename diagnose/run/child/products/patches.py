@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .convolution import Convolution
-from .product_trial import shortest_ns
+from .product_trial import share_left
 
 _LONG_NS = 50_000_000  # of the script's convolution: the trial takes some twenty times as long
 CONVOLUTIONS = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
@@ -40,8 +40,7 @@ def left_as_product(convolution: Convolution, ns: int, *, is_trained: bool) -> f
     def as_is(picture: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
         return CONVOLUTIONS[len(stride)](picture, kernel, bias, stride=stride)
 
-    as_is_ns, product_ns = shortest_ns((as_is, given), (product, given), is_trained=is_trained)
-    return product_ns / max(as_is_ns, 1)
+    return share_left((as_is, given), (product, given), is_trained=is_trained)
 
 
 def product(picture: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:

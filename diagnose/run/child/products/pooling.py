@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .convolution import of_each
-from .product_trial import shortest_ns
+from .product_trial import share_left
 
 _NAMES: dict[str, tuple[str, ...]] = {  # of their arguments, after the picture
     "avg_pool2d": ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"),
@@ -69,8 +69,7 @@ def left_as_two_pools(pooling: Pooling, ns: int, *, is_trained: bool) -> float |
     def as_two(picture: Tensor) -> Tensor:
         return two_pools(pooling, picture)
 
-    as_is_ns, two_ns = shortest_ns((as_is, given), (as_two, given), is_trained=is_trained)
-    return two_ns / max(as_is_ns, 1)
+    return share_left((as_is, given), (as_two, given), is_trained=is_trained)
 
 
 def two_pools(pooling: Pooling, picture: Tensor) -> Tensor:

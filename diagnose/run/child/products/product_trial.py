@@ -29,6 +29,12 @@ def shortest_ns(*ways: Way, is_trained: bool) -> list[int]:
     return [min(its_ns) for its_ns in taken_ns]
 
 
+def share_left(as_is: Way, *others: Way, is_trained: bool) -> float:
+    """Of the time of the product as it is, what the shortest of other ways takes."""
+    as_is_ns, *others_ns = shortest_ns(as_is, *others, is_trained=is_trained)
+    return min(others_ns) / max(as_is_ns, 1)
+
+
 def _is_enough(taken_ns: Sequence[Sequence[int]]) -> bool:
     times = len(taken_ns[0])
     return times >= _TIMES and (times >= _TIMES_AT_MOST or sum(map(sum, taken_ns)) >= _ENOUGH_NS)

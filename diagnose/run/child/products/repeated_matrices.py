@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .product_trial import LONG_NS, shortest_ns
+from .product_trial import LONG_NS, share_left
 
 _PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "bmm"}
 _DIMENSIONS_AT_MOST = 8
@@ -57,9 +57,8 @@ def left_by_einsum(
     batch = sorted({*left.letters, *right.letters} - {_ROWS, _SUMMED, _COLUMNS})
     equation = f"{left.letters},{right.letters}->{''.join(batch)}{_ROWS}{_COLUMNS}"
     by_einsum = partial(torch.einsum, equation)
-    ways = (torch.matmul, given), (by_einsum, [left.tensor, right.tensor])
-    as_is_ns, by_einsum_ns = shortest_ns(*ways, is_trained=is_trained)
-    return by_einsum_ns / max(as_is_ns, 1)
+    matrices = [left.tensor, right.tensor]
+    return share_left((torch.matmul, given), (by_einsum, matrices), is_trained=is_trained)
 
 
 def _counts(tensor: Tensor) -> bool:

@@ -15,7 +15,7 @@ from torch import Tensor
 from ..inspection import inside_a_transform
 from ..tensors import map_tensors
 from ..values import Call
-from .product_trial import shortest_ns
+from .product_trial import share_left
 
 
 class _Product(NamedTuple):
@@ -69,5 +69,5 @@ def left_of_rounds(call: Call, ns: int, count: int) -> float | None:
         rows = (torch.cat([torch.atleast_2d(tensor)] * count) for tensor in given[: product.batched])
         return make(*rows, *given[product.batched :])
 
-    rounds_ns, once_ns = shortest_ns((in_rounds, given), (at_once, given), is_trained=torch.is_grad_enabled())
-    return min(1.0, once_ns / max(rounds_ns, 1))
+    left = share_left((in_rounds, given), (at_once, given), is_trained=torch.is_grad_enabled())
+    return min(1.0, left)

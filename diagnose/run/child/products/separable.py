@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .convolution import Convolution
-from .product_trial import shortest_ns
+from .product_trial import share_left
 
 _TAPS_AT_LEAST = 16  # of a kernel: a column and a row of small ones have hardly fewer
 _LONG_NS = 50_000_000  # of the script's convolution: the trial takes some twenty times as long
@@ -63,8 +63,7 @@ def left_as_two(
     def as_two(picture: Tensor, bias: Tensor | None = None) -> Tensor:
         return two(convolution, column, row, picture, bias)
 
-    as_is_ns, two_ns = shortest_ns((as_is, given), (as_two, given), is_trained=is_trained)
-    return two_ns / max(as_is_ns, 1)
+    return share_left((as_is, given), (as_two, given), is_trained=is_trained)
 
 
 def two(

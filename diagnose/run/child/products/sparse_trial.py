@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..unwarned import unwarned
-from .product_trial import LONG_NS, shortest_ns
+from .product_trial import LONG_NS, share_left
 
 _PRODUCTS = {"matmul", "mm", "spmm", "__matmul__", "addmm", "_sparse_mm", "_sparse_addmm"}
 
@@ -39,8 +39,7 @@ def left_if_by_rows(given: list[Tensor], ns: int, *, is_trained: bool) -> float 
         by_rows = matrix.to_sparse_csr()
         given = [dense.detach().requires_grad_(is_trained)]
         ways = [(partial(torch.mm, kept), given) for kept in (matrix, by_rows)]
-        as_is_ns, by_rows_ns = shortest_ns(*ways, is_trained=is_trained)
-        return by_rows_ns / max(as_is_ns, 1)
+        return share_left(*ways, is_trained=is_trained)
     return None
 
 
@@ -67,8 +66,7 @@ def left_if_sparse(
             ways = [(by_rows, rows)]
         ways = [(partial(torch.mm, empty), rows), *ways]
         given = ((way, [given.requires_grad_(is_trained)]) for way, given in ways)
-        dense_ns, *sparse_ns = shortest_ns(*given, is_trained=is_trained)
-        return min(sparse_ns) / max(dense_ns, 1)
+        return share_left(*given, is_trained=is_trained)
     return None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .product_trial import LONG_NS, shortest_ns
+from .product_trial import LONG_NS, share_left
 
 _ADDS = {"scatter_add", "scatter_add_"}
 _PARTS = ("input", "dim", "index", "src")
@@ -71,8 +71,7 @@ def left_as_rows(moved: MovedRows, ns: int, *, is_trained: bool) -> float | None
         if added is None
         else ([added], sums, lambda rows: rows_added(zeros, index, rows))
     )
-    number_ns, row_ns = shortest_ns((by_number, given), (by_row, given), is_trained=is_trained)
-    return row_ns / max(number_ns, 1)
+    return share_left((by_number, given), (by_row, given), is_trained=is_trained)
 
 
 def rows_taken(table: Tensor, index: Tensor) -> Tensor:
