@@ -8,7 +8,7 @@ import pytest
 
 from diagnose.judge.rules import load_rules
 from diagnose.judge.timelines import measured_case
-from diagnose.measure.areas.dataflow import WORTH_REWRITING
+from diagnose.measure.areas.at_once import WORTH_REWRITING
 from diagnose.measure.measured import FACT_SELECTORS, Measured
 
 FILE = "/job/train.py"

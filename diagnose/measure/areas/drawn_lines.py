@@ -4,10 +4,11 @@ core is free no worker can do it beside the step.
 
 from __future__ import annotations
 
-from diagnose.measure.areas.dataflow import dataflow, fixed_ms
+from diagnose.measure.areas.at_once import fixed_ms
 from diagnose.measure.areas.workers import SPARE_CORES
 from diagnose.measure.measured import Measured
 from diagnose.measure.missing import Missing
+from diagnose.measure.told_calls import dataflow
 from diagnose.measure.traced_lines import Line
 from diagnose.measure.view import once
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from diagnose.measure.areas.dataflow import NOT_ON_A_GPU
 from diagnose.measure.areas.user_code import calls_to
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_CALLS_SEEN, NO_STEPS, NOT_RECORDED, Missing, known
 from diagnose.measure.selection import Selection
+from diagnose.measure.told_calls import NOT_ON_A_GPU
 from diagnose.measure.view import Rows, started_in
 
 # what `checkpoint` is called through: within a forward nothing else is
