@@ -14,8 +14,9 @@ kernel that is a column times a row and wide pooling (`separable`), dense ones o
 (`depthwise`), rows that are moved number by number (`by_number`), networks given equal rows (`equal_rows`),
 three matrices multiplied in the costlier order (`order`), pictures enlarged before a convolution of one point
 (`enlarged`), buffers copied whole to take in a few rows (`shifted`), attention of which a mask leaves few
-pairs (`masked`), penalties on weights (`penalties`), calls by which `torch.distributions` checks what it is
-given (`checks`), and those of normal distributions all of whose covariances are 0 (`diagonal`).
+pairs (`masked`), layers of one shape called in turn (`members`), penalties on weights (`penalties`), calls by
+which `torch.distributions` checks what it is given (`checks`), and those of normal distributions all of whose
+covariances are 0 (`diagonal`).
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from ..inspection import compiler_in_use, inside_a_mode
 from ..line_sums import Sum
 from ..patching import Patches
 from ..places import Place, Places
+from ..products.members_trial import left_of_members
 from ..products.products import Products
 from ..products.rounds_trial import left_of_rounds
 from ..products.zeros import is_root_of_diagonal
@@ -60,6 +62,7 @@ _STILL_A_STATE = re.compile(
     r"__getitem__|__get__|view|reshape|(un)?squeeze|flatten|transpose|expand|contiguous|detach|clone|to|chunk"
     r"|split|unbind|select|index_select|narrow|where|masked_fill|(__)?r?(mul|add|sub)(__)?|dropout"
 )
+Trial = Callable[[Call, int, int], float | None]
 _UNTOLD = -1  # bits of what depends on more groups than are told apart
 
 
@@ -144,7 +147,7 @@ class Dataflow(TorchFunctionMode):
         self._later, self._shifted = [], Shifted()
         self._written: set[int] = set()  # values (by number) that were written to
         self._samples = SampleWork()
-        self._tried_rounds: dict[Any, float | None] = {}
+        self._tried: dict[Any, float | None] = {}
         self._states: set[int] = set()  # values (by number) that cells have given
         self._first_calls = None
         self._reads, self._made, self._ways = Reads(self._values.renumbered), [], []
@@ -346,18 +349,22 @@ class Dataflow(TorchFunctionMode):
         group.same_shape &= group.shape == shape
         group.trained &= trained
         group.varied |= call.number != group.number
-        if group.count in TRIED_ROUNDS and group.is_loop and self._first_calls is None:
-            group.loop = apart(site, group.site)[-1]
-            group.left = self._left_of_rounds(call, site, ns, group.count)
+        group.weights.add(call.fixed)
+        if group.count in TRIED_ROUNDS and self._first_calls is None:
+            if group.is_loop:
+                group.loop = apart(site, group.site)[-1]
+                group.left = self._left(left_of_rounds, call, site, ns, group.count)
+            elif group.are_members:
+                group.left = self._left(left_of_members, call, site, ns, group.count)
         # what goes on from round to round does so as Python has decided
         return 1 << group.bit | (self._values.decided_bits if depth else 0)
 
-    def _left_of_rounds(self, call: Call, site: Site, ns: int, count: int) -> float | None:
+    def _left(self, trial: Trial, call: Call, site: Site, ns: int, count: int) -> float | None:
         """Of groups at the same instructions, with tensors of the same shapes, the first is tried."""
-        key = site.key, count, tuple(tensor.shape for tensor in call.given)
-        if key not in self._tried_rounds:
-            self._tried_rounds[key] = left_of_rounds(call, ns, count)
-        return self._tried_rounds[key]
+        key = trial, site.key, count, tuple(tensor.shape for tensor in call.given)
+        if key not in self._tried:
+            self._tried[key] = trial(call, ns, count)
+        return self._tried[key]
 
     def _reads_of_step(self) -> None:
         self._reads.step(with_backward=self._step.backward_ns > 0)

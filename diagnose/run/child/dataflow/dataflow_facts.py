@@ -75,6 +75,7 @@ class DataflowFacts:
             "depthwise": self._of_lines(self.products.depthwise),
             **{way: self._with_left(self.products.ways[way]) for way in WAYS},
             **({} if self.shifted is None else {"shifted": self._with_left(self.shifted)}),
+            "members": self._with_left(self._members()),
             "lookups": step.lookups.facts,
             "diagonal": self._of_lines(step.of_covariance if step.diagonal == {True} else {}),
         }
@@ -101,6 +102,15 @@ class DataflowFacts:
             {**line, "left_ns": calls.left_ns[Place(line["file"], line["line"], line["function"])]}
             for line in self._of_lines(calls.sums)
         ]
+
+    def _members(self) -> Mendable:
+        """Of the first step, layers of one shape that are called in turn."""
+        found = Mendable()
+        for group in self.first.groups.values():
+            if group.are_members and group.left is not None:
+                trained_ns = group.ns if group.trained else 0
+                found.add(group.site.place, group.ns, trained_ns, group.left, group.count)
+        return found
 
     def _again(self) -> tuple[dict[Place, Sum], dict[Place, Sum]]:
         """What was computed again, by the line that asks and by the one that computes: in the first step, and

@@ -37,11 +37,17 @@ class Group:
     varied: bool = False
     left: float | None = None  # of its time, if all are one product, as a trial says
     loop: Place | None = None  # the line by which its rounds come here
+    weights: set[tuple[int, ...]] = field(default_factory=set)  # what was not made in this step, by call
 
     @property
     def is_loop(self) -> bool:
         """The same is done with one thing after the other."""
         return self.same_weights and self.varied and self.count >= ROUNDS_AT_LEAST
+
+    @property
+    def are_members(self) -> bool:
+        """Calls of one shape, each with weights of its own."""
+        return self.same_shape and ROUNDS_AT_LEAST <= self.count == len(self.weights)
 
     @property
     def could_be_one(self) -> bool:
