@@ -94,6 +94,13 @@ _another_way(
     saved="Share of the step that writing the new rows in place saves",
 )
 _another_way(
+    "long_kernels",
+    "long_kernel",
+    "convolutions along one dimension with a long kernel",
+    left="Share of the time of these convolutions that products of spectra leave",
+    saved="Share of the step that products of spectra save on these convolutions",
+)
+_another_way(
     "members_in_turn",
     "members",
     "linear layers of one shape, each with weights of its own, called in turn",

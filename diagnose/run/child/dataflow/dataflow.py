@@ -10,13 +10,13 @@ kept and replaced by another before it is read (`replaced`), or that is neither 
 products of nearly empty matrices (`sparse`), of sparse matrices kept by coordinates (`coordinates`), of rows
 that are there many times (`repeated`) and of batches of matrices that are (`matrices`), solutions with the
 same matrix (`factored`), convolutions that reach beyond what they are given (`beyond`), ones with a constant
-kernel that is a column times a row and wide pooling (`separable`), dense ones of channels by themselves
-(`depthwise`), rows that are moved number by number (`by_number`), networks given equal rows (`equal_rows`),
-three matrices multiplied in the costlier order (`order`), pictures enlarged before a convolution of one point
-(`enlarged`), buffers copied whole to take in a few rows (`shifted`), attention of which a mask leaves few
-pairs (`masked`), layers of one shape called in turn (`members`), penalties on weights (`penalties`), calls by
-which `torch.distributions` checks what it is given (`checks`), and those of normal distributions all of whose
-covariances are 0 (`diagonal`).
+kernel that is a column times a row and wide pooling (`separable`), ones with a long kernel (`long_kernel`),
+dense ones of channels by themselves (`depthwise`), rows that are moved number by number (`by_number`),
+networks given equal rows (`equal_rows`), three matrices multiplied in the costlier order (`order`), pictures
+enlarged before a convolution of one point (`enlarged`), buffers copied whole to take in a few rows
+(`shifted`), attention of which a mask leaves few pairs (`masked`), layers of one shape called in turn
+(`members`), penalties on weights (`penalties`), calls by which `torch.distributions` checks what it is given
+(`checks`), and those of normal distributions all of whose covariances are 0 (`diagonal`).
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from .call_pairs import By, CallPairs
 from .convolution import Convolution, convolution_of
 from .equal_rows import EqualRows
 from .factored import Factored
+from .long_kernel import is_long, left_by_spectra
 from .masked import left_in_blocks
 from .one_step_trial import is_one_step, left_by_cells
 from .patches import is_of_patches, left_as_product
@@ -45,6 +46,7 @@ WAYS = (
     "patches",
     "masked",
     "separable",
+    "long_kernel",
     "by_number",
     "equal_rows",
     "order",
@@ -118,6 +120,8 @@ class Products:
             return
         if is_of_patches(convolution):
             yield "patches", partial(left_as_product, convolution, ns, is_trained=is_trained)
+        if is_long(convolution):
+            yield "long_kernel", partial(left_by_spectra, convolution, ns, is_trained=is_trained)
         column_row = column_and_row(convolution)
         if column_row is not None:
             yield "separable", partial(left_as_two, convolution, *column_row, ns, is_trained=is_trained)
