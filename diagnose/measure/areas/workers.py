@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from diagnose.measure.areas.input import NO_FETCH, feeding_loader, plain_fetch_rows, undelayed_ms, worked_ms
+from diagnose.measure.areas.input import (
+    NO_FETCH,
+    NO_LOADER,
+    feeding_loader,
+    plain_fetch_rows,
+    undelayed_ms,
+    worked_ms,
+)
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import Missing, Unknown, known
 from diagnose.measure.recording import FETCH_ASKED, FETCH_DRAWS
@@ -180,7 +187,11 @@ def _work_on_busy_cores_ms(measured: Measured) -> float:
 
 @metric("fetch_draws_random", "yes/no", "Loading a batch draws random numbers")
 def _fetch_draws_random(measured: Measured) -> Value | Missing:
-    loader = known(feeding_loader(measured))
+    """Not where no loader loads."""
+    found = feeding_loader(measured)
+    if found is NO_LOADER and "loaders" in measured.recording.facts:
+        return False
+    loader = known(found)
     draws = loader.get("draws_random")
     if draws is None and loader.get("num_workers"):
         draws = _drawn_in_workers(measured)

@@ -100,3 +100,44 @@ def test_random_numbers_make_it_another_each_time() -> None:
 @pytest.mark.parametrize("loss_of", [of_noisy_samples, of_what_the_host_says])
 def test_what_is_not_known_may_change(loss_of: Distilled) -> None:
     assert of_samples(loss_of) == set()
+
+
+def picked(
+    loss_of: Distilled, pick: Callable[[Tensor, Tensor], Tensor], *, changes: bool = False
+) -> set[str]:
+    """The same of batches that the script picks itself from a tensor of samples."""
+    torch.manual_seed(0)
+    teacher = nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 4)).requires_grad_(False)
+    student, samples = nn.Linear(8, 4), torch.rand(64, 8)
+    optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+    flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
+    assert flow.begin()
+    ended = False
+    while not ended:
+        x = pick(samples, torch.randperm(64)[:6])
+        if changes:
+            samples[:2] = 1.0
+        optimizer.zero_grad()
+        loss_of(teacher, student, x).backward()
+        optimizer.step()
+        ended = flow.step()
+    assert flow.facts is not None
+    return {LINES[told["line"] - 1].strip() for told in flow.facts["of_samples"] if told["ns"]}
+
+
+def with_pairs(teacher: nn.Module, student: nn.Module, x: Tensor) -> Tensor:
+    target = torch.cdist(x, x)
+    return (torch.cdist(student(x), student(x)) - target).square().mean()
+
+
+@pytest.mark.parametrize(
+    "pick", [lambda samples, index: samples[index], lambda samples, index: samples.index_select(0, index)]
+)
+def test_samples_that_the_script_picks_from_a_tensor(pick: Callable[[Tensor, Tensor], Tensor]) -> None:
+    assert "target = teacher(x)" in picked(distilled, pick)
+    assert "target = teacher(x)" not in picked(distilled, pick, changes=True)  # as a replay buffer does
+    assert not {line for line in picked(with_pairs, pick) if line.startswith("target")}
+
+
+def test_numbers_drawn_for_each_batch_are_no_samples() -> None:
+    assert "target = teacher(x)" not in picked(distilled, lambda samples, index: torch.rand(8, 8))

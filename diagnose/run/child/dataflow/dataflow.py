@@ -226,7 +226,7 @@ class Dataflow(TorchFunctionMode):
             not self._states.isdisjoint(call.numbers) and _STILL_A_STATE.fullmatch(call.name)
         ):
             self._states.update(number for number, _ in numbered)
-        origin = self._samples.call(call, (number for number, _ in numbered), self._steps)
+        origin = self._samples.call(call, numbered, self._steps)
         if site is not None and origin == Origin.OTHERS:
             self._step.of_others |= site.around
         elif site is not None and origin == Origin.SAMPLES and not _is_view_of(results[0], call.given):

@@ -1,14 +1,16 @@
-"""Which calls depend on nothing but the batches of a DataLoader and what never changes: what they give could
-be computed once for each sample, as the outputs of a frozen network.
+"""Which calls depend on nothing but samples and what never changes: what they give could be computed once for
+each sample, as the outputs of a frozen network. Samples are the batches of a DataLoader, and rows picked from
+a tensor that never changes.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.utils.data import dataloader
 
@@ -42,11 +44,15 @@ class SampleWork:
         """What a loader has given."""
         self._origins |= dict.fromkeys(numbers, Origin.SAMPLES)
 
-    def call(self, call: Call, results: Iterable[int], step: int) -> Origin:
-        """To be told of every call."""
+    def call(self, call: Call, results: Sequence[tuple[int, Tensor]], step: int) -> Origin:
+        """To be told of every call, with the numbers of its results."""
         given = [self._origin(number, step, made=number not in call.fixed) for number in call.numbers]
         origin = Origin.OTHERS if call.is_new else max(given, default=Origin.NEVER_CHANGES)
-        self._origins |= dict.fromkeys((call.number, *results), origin)
+        if given and given[0] == Origin.NEVER_CHANGES and _picks_rows(call):
+            origin = Origin.SAMPLES
+        elif origin == Origin.SAMPLES and any(_is_of_pairs(call, result) for _, result in results):
+            origin = Origin.OTHERS
+        self._origins |= dict.fromkeys((call.number, *(number for number, _ in results)), origin)
         return origin
 
     def _origin(self, number: int, step: int, *, made: bool) -> Origin:
@@ -55,6 +61,27 @@ class SampleWork:
             return known
         unchanged = not made and step - self._met.setdefault(number, step) >= _UNCHANGED_STEPS
         return Origin.NEVER_CHANGES if unchanged else Origin.OTHERS
+
+
+def _picks_rows(call: Call) -> bool:
+    """By an index of some of them, one number each: a sample. Not of a table that is trained."""
+    if call.name not in ("__getitem__", "index_select") or len(call.given) != 2:
+        return False
+    rows, index = call.given
+    return (
+        index.dim() == 1
+        and not index.is_floating_point()
+        and index.dtype != torch.bool
+        and len(index) < (len(rows) if rows.dim() else 0)
+        and not rows.requires_grad
+    )
+
+
+def _is_of_pairs(call: Call, result: Tensor) -> bool:
+    """Each sample with each: that cannot be kept for one."""
+    count = len(call.given[0]) if call.given[0].dim() else 0
+    pairs = (count, count)
+    return result.shape[:2] == pairs and not any(tensor.shape[:2] == pairs for tensor in call.given)
 
 
 def told_at(ns_of: Counter[tuple[Place, ...]], others: set[Place]) -> dict[Place, Sum]:
