@@ -38,6 +38,10 @@ TRAIN = [["train.py", 20, "<module>", "torch/_tensor.py: backward"]]
 SAVE = [["train.py", 31, "<module>", "torch/serialization.py: save"]]
 COLLECT = ["train.py", 30, "<module>", "train.py: collect_rollout"]
 MOVES = [COLLECT, ["env.py", 7, "step", "env.py: move"]]
+GENERATES = [
+    ["train.py", 30, "<module>", "model.py: generate"],
+    ["model.py", 12, "generate", "torch/nn/modules/module.py: _call_impl"],
+]
 ACTS = [COLLECT, ["train.py", 14, "collect_rollout", "torch/nn/modules/module.py: _call_impl"]]
 
 
@@ -54,7 +58,7 @@ def looked_at(
     """A look a ms, at the end of each: at ``lines`` of that step until its last 10 ms, then at training
     (``train``). ``batch``, ``trained``: what evaluations and training give the model.
     """
-    stacks = [train, EVALUATE, SAVE, MOVES, ACTS]
+    stacks = [train, EVALUATE, SAVE, MOVES, ACTS, GENERATES]
     ns, stack, begin = [], [], 0.0
     for number, length in enumerate(plain_ms):
         for ms in range(1, int(length)):
@@ -333,6 +337,17 @@ def test_kinds(stack: list[list[Any]], source: str, kind: str) -> None:
     )
     (work,) = one.recurring
     assert kind_of(work, source) == kind
+
+
+@pytest.mark.parametrize(("trained_on", "kind"), [(20, "recurring_evaluations"), (30, "gathering")])
+def test_what_is_trained_on_is_no_evaluation(trained_on: int, kind: str) -> None:
+    """A model that generates is asked for samples to look at, or for what it is trained on next."""
+    line = {"file": "train.py", "line": trained_on, "function": "<module>"}
+    steps = {5: GENERATES, 15: GENERATES, 25: GENERATES}
+    plain_ms: list[float] = [40 if number % 10 == 5 else 10 for number in range(30)]
+    one = looked_at(plain_ms, steps, dataflow={"trained_on": [line]})
+    costs = {name: one.metric(f"{name}_average_share") for name in ("recurring_evaluations", "gathering")}
+    assert [name for name, share in costs.items() if not isinstance(share, Missing) and share] == [kind]
 
 
 # ---- periods

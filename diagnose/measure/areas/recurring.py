@@ -56,9 +56,9 @@ def _share(work: Recurring, pattern: str) -> float:
     return found / sum(work.looks.values())
 
 
-def kind_of(work: Recurring, source: str) -> str:
+def kind_of(work: Recurring, source: str, *, is_trained_on: bool = False) -> str:
     """evaluation, checkpoint, figure, training, gathering (of what is trained on), or work. ``source``: the
-    text of the line that calls it.
+    text of the line that calls it; ``is_trained_on``: it makes what a training is given.
     """
     if _share(work, SAVES) >= MOSTLY:
         return "checkpoint"
@@ -73,7 +73,7 @@ def kind_of(work: Recurring, source: str) -> str:
     if re.search(GATHERS, names):
         return "gathering"
     if is_evaluation and re.search(EVALUATES, names):
-        return "evaluation"
+        return "gathering" if is_trained_on else "evaluation"
     return "training" if trains else "work"
 
 
@@ -91,11 +91,18 @@ def _kinds(measured: Measured) -> list[tuple[Recurring, str]]:
         return []
     sources, loop, usual = Sources(measured.recording), loop_line(measured), usual_lines(measured)
     calls = ((work, work.calls[0]) for work in measured.recurring)
+    trained_on = _trained_on(measured)
     return [
-        (work, kind_of(work, sources.line(call.file, call.line)))
+        (work, kind_of(work, sources.line(call.file, call.line), is_trained_on=call[:2] in trained_on))
         for work, call in calls
         if call[:2] != loop[:2] and call[:2] not in usual
     ]
+
+
+def _trained_on(measured: Measured) -> set[tuple[str, int]]:
+    """The lines (file, line) that make what is trained on, as far as the look at the dataflow tells."""
+    told = measured.recording.facts.get("dataflow") or {}
+    return {(place["file"], place["line"]) for place in told.get("trained_on", [])}
 
 
 def usual_lines(measured: Measured) -> set[tuple[str, int]]:

@@ -46,6 +46,7 @@ from ..tensors import tensors_in
 from ..values import Call, Values
 from .call_places import Activations, Site, apart, is_power_iteration, site_of_call
 from .dataflow_facts import DataflowFacts
+from .feeds import Feeds
 from .penalties import Made
 from .sample_work import Origin, SampleWork, tell_of_batches, told_at
 from .seen_step import TRIED_ROUNDS, Again, Cells, Group, SeenStep
@@ -144,7 +145,7 @@ class Dataflow(TorchFunctionMode):
         self._calls = self._group_count = self._segment = self._steps = 0
         self._step = self._first = SeenStep()
         self._products = Products()  # of the first step
-        self._later, self._shifted = [], Shifted()
+        self._later, self._shifted, self._feeds = [], Shifted(), Feeds()
         self._written: set[int] = set()  # values (by number) that were written to
         self._samples = SampleWork()
         self._tried: dict[Any, float | None] = {}
@@ -222,6 +223,12 @@ class Dataflow(TorchFunctionMode):
         else:
             self._written |= call.written
         numbered = [(self._values.of(tensor).number, tensor) for tensor in results]
+        self._feeds.call(
+            call.numbers,
+            [call.number] if call.in_place else [number for number, _ in numbered],
+            self._ways[-1] if site is not None else (),
+            is_trained=site is not None and results[0].requires_grad,
+        )
         if call.name in _CELLS or (
             not self._states.isdisjoint(call.numbers) and _STILL_A_STATE.fullmatch(call.name)
         ):
@@ -397,7 +404,8 @@ class Dataflow(TorchFunctionMode):
     def _told(self) -> dict[str, Any]:
         unread = self._unread() if self._steps and self._looks else None
         shifted = self._shifted.calls() if self._steps else None
-        return DataflowFacts(self._first, self._later, self._products, unread, self._written, shifted).told()
+        told = DataflowFacts(self._first, self._later, self._products, unread, self._written, shifted).told()
+        return told | {"trained_on": [place._asdict() for place in sorted(self._feeds.lines())]}
 
 
 def _is_view_of(result: Tensor, given: list[Tensor]) -> bool:
