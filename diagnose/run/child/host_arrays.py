@@ -16,8 +16,10 @@ import torch
 
 from .source.frame_values import Unknown, variables_of
 
-_FRAMES_AT_MOST, _ITEMS_AT_MOST, _ARRAYS_AT_MOST, _BYTES_AT_MOST = 20, 256, 1024, 1 << 18
+_FRAMES_AT_MOST, _ITEMS_AT_MOST, _ARRAYS_AT_MOST = 20, 256, 1024
+_BYTES_AT_MOST, _ALL_BYTES_AT_MOST = 1 << 18, 1 << 24
 _LOOKS_AT_MOST = 4  # a step
+_NUMBERS = "biufc"  # kinds of numpy's: dates give no buffer to sum up
 _LIBRARIES = {"diagnose", "torch", "numpy"}
 
 
@@ -45,10 +47,15 @@ class HostArrays:
 
     def look(self, frame: FrameType, bits: int) -> None:
         """At what the script's functions hold. ``bits``: of what Python has read so far."""
-        if "numpy" in sys.modules and len(self._looks) < _LOOKS_AT_MOST:
-            found = {id(array): array for array in islice(_arrays(frame), _ARRAYS_AT_MOST)}
-            held = [_Held(array, zlib.crc32(array)) for array in found.values()]
-            self._looks.append((held, bits))
+        if "numpy" not in sys.modules or len(self._looks) >= _LOOKS_AT_MOST:
+            return
+        held, bytes_left = [], _ALL_BYTES_AT_MOST
+        for array in {id(array): array for array in islice(_arrays(frame), _ARRAYS_AT_MOST)}.values():
+            bytes_left -= array.nbytes
+            if bytes_left < 0:
+                break
+            held.append(_Held(array, zlib.crc32(array)))
+        self._looks.append((held, bits))
 
     def bits_of(self, source: Any) -> int | None:
         """Of a tensor that no call has made, or of what one is made from: what had been read before its
@@ -106,6 +113,6 @@ def _in_value(value: Any) -> Iterator[Any]:
     elif type(value) is dict:
         items = list(islice(value.values(), _ITEMS_AT_MOST))
     for item in items:
-        is_plain = type(item) is array and item.flags.c_contiguous and not item.dtype.hasobject
+        is_plain = type(item) is array and item.flags.c_contiguous and item.dtype.kind in _NUMBERS
         if is_plain and 0 < item.nbytes <= _BYTES_AT_MOST:
             yield item

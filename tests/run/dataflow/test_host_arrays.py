@@ -61,6 +61,20 @@ def test_rows_of_an_array_and_what_an_object_holds() -> None:
     assert rounds(Environments().steps)[FORWARD] == COUNT
 
 
+def test_arrays_of_other_things_are_passed_over() -> None:
+    network = nn.Linear(WIDTH, 3)
+
+    def step() -> None:
+        dates = np.array(["2026-11-30"], "datetime64[D]")
+        things = np.array([object()], object)
+        observations = arrays()
+        for observation in observations:
+            choice(network, torch.from_numpy(observation))
+        assert len(dates) == len(things)
+
+    assert rounds(step)[FORWARD] == COUNT
+
+
 def test_an_array_made_since_may_depend_on_the_choice() -> None:
     network = nn.Linear(WIDTH, 3)
 
