@@ -108,8 +108,8 @@ REMARK = (
     "the lock: nulls spread from -12 to 6 %. Kept memory could be timed for neither. al05's gain of a sparse "
     "gradient was timed as another kind of work, without Adamax for the table.\n\n"
     "0.1.0+22dc6127 and 00b0ce3a: am01 and am02. The second and third fault of am02 were timed on an earlier "
-    "version of its code; kept memory, one thread and workers are not known of it. Nulls of am01 spread by up "
-    "to 11 %. Its loops are told by the lines that take most, with no line in the headline."
+    "version of its code; kept memory, one thread and workers are not known of it. Nulls of am01 spread by "
+    "up to 11 %. Its loops are told by the lines that take most, with no line in the headline."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them
