@@ -53,6 +53,16 @@ def test_other_layers_are_no_ensemble(make: Callable[[], list[nn.Module]]) -> No
     assert members(lambda: in_turn(layers, rows)) == {}
 
 
+def test_one_layer_for_several_batches_is_none() -> None:
+    layer, batches = nn.Linear(16, 16), [torch.rand(8, 16) for _ in range(12)]
+
+    def step() -> None:
+        for batch in batches:
+            layer(batch)
+
+    assert members(step) == {}
+
+
 def test_layers_that_need_each_other_are_none() -> None:
     layers, rows = nn.ModuleList(nn.Linear(16, 16) for _ in range(12)), torch.rand(8, 16)
 

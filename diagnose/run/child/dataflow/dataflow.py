@@ -356,7 +356,7 @@ class Dataflow(TorchFunctionMode):
         group.same_shape &= group.shape == shape
         group.trained &= trained
         group.varied |= call.number != group.number
-        group.weights.add(call.fixed)
+        group.weights.add(tuple(call.numbers[1:]))
         if group.count in TRIED_ROUNDS and self._first_calls is None:
             if group.is_loop:
                 group.loop = apart(site, group.site)[-1]

@@ -37,7 +37,7 @@ class Group:
     varied: bool = False
     left: float | None = None  # of its time, if all are one product, as a trial says
     loop: Place | None = None  # the line by which its rounds come here
-    weights: set[tuple[int, ...]] = field(default_factory=set)  # what was not made in this step, by call
+    weights: set[tuple[int, ...]] = field(default_factory=set)  # what all but the first given was, by call
 
     @property
     def is_loop(self) -> bool:
