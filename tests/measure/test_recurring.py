@@ -298,6 +298,15 @@ def test_what_meets_an_epochs_end_by_chance_is_not_the_end_s() -> None:
     assert one.metric("recurring_evaluations_interval") == 7
 
 
+@pytest.mark.parametrize(("every", "told"), [(20, True), (2, False)])
+def test_a_condition_that_counts_no_steps_tells_no_rhythm(every: int, told: bool) -> None:
+    """One evaluation in 30 steps: it comes every 20 steps, or every second round of a loop of many."""
+    condition = {"file": "train.py", "line": 29, "last_line": 31, "every": every}
+    plain_ms: list[float] = [40 if number == 15 else 10 for number in range(30)]
+    one = looked_at(plain_ms, {15: EVALUATE}, rare_work=[condition])
+    assert (one.number("recurring_evaluations_ms") > 0) is told
+
+
 def test_lines_not_looked_at() -> None:
     one = measured_case({"timeline": STEP, "plain_ms": [10] * 20})
     assert one.recurring == []

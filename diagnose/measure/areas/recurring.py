@@ -42,6 +42,7 @@ GATHERS = (
 LEFT, MODEL_LEFT = 0.5, 0.75
 MOSTLY = 0.5  # of the looks at a work, from which they tell its kind
 PARTLY = 0.1
+SELDOM = 0.5  # of the times that a condition tells: where it came less often, it counts no steps
 LARGE = 0.25  # of a work, from which a line in it is told beside the work's own
 # the lines of a work: given the work, the lines of every step, how often it comes a step, and what it takes
 _Places = Callable[[Recurring, Collection[tuple[str, int]], float, float], list[FactPlace]]
@@ -243,9 +244,14 @@ def looked_at(measured: Measured) -> bool:
 
 def every(work: Recurring, measured: Measured) -> int | None:
     """After how many steps it comes back, as seen, else as the condition above it says: by the numbers that
-    its variables held, or by what the source gives them. None if nothing tells.
+    its variables held, or by what the source gives them. None if nothing tells, and where it came far more
+    seldom: such a condition counts epochs, or rounds of many steps.
     """
-    return work.every or _by_variables(work, measured) or _by_condition(work, Sources(measured.recording))
+    if work.every:
+        return work.every
+    told = _by_variables(work, measured) or _by_condition(work, Sources(measured.recording))
+    step_count = len(measured.recording.step_ns("plain"))
+    return told if told and len(work.occasions) >= SELDOM * (step_count // told) else None
 
 
 def _by_variables(work: Recurring, measured: Measured) -> int | None:
