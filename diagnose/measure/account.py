@@ -128,11 +128,7 @@ def _by_line(measured: Measured, row: str, row_ns: int, least_ns: float) -> list
 
 def _as_parts_of(spenders: list[Spender], lines: list[Spender]) -> list[Spender]:
     """Lines that each take a part of what these spenders take, wherever in the timeline."""
-    lanes = {lane for one in spenders for lane in one.host}
-    host = {
-        lane: union(np.concatenate([one.host.get(lane, NO_INTERVALS) for one in spenders])) for lane in lanes
-    }
-    whole_ns = max(sum(map(total, host.values())), 1)
+    host, whole_ns = _on_host(spenders)
     return [replace(line, host=host, host_share=min(1.0, line.ns / whole_ns)) for line in lines]
 
 
@@ -180,10 +176,17 @@ def _one(same: list[Spender]) -> Spender:
     if len(same) == 1:
         return same[0]
     ns = sum(one.ns for one in same)
-    lanes = {lane for one in same for lane in one.host}
-    host = {lane: union(np.concatenate([one.host.get(lane, NO_INTERVALS) for one in same])) for lane in lanes}
-    own_share = min(1.0, ns / max(sum(map(total, host.values())), 1))
-    return replace(same[0], ns=ns, host=host, host_share=own_share)
+    host, whole_ns = _on_host(same)
+    return replace(same[0], ns=ns, host=host, host_share=min(1.0, ns / whole_ns))
+
+
+def _on_host(spenders: list[Spender]) -> tuple[dict[int, Intervals], int]:
+    """All that they do there, by thread; and how long that is, at least 1 ns."""
+    lanes = {lane for one in spenders for lane in one.host}
+    host = {
+        lane: union(np.concatenate([one.host.get(lane, NO_INTERVALS) for one in spenders])) for lane in lanes
+    }
+    return host, max(sum(map(total, host.values())), 1)
 
 
 def _lines_in_gaps(
