@@ -9,6 +9,7 @@ import pytest
 from diagnose.judge.rules import load_rules
 from diagnose.judge.timelines import measured_case
 from diagnose.measure.areas.at_once import WORTH_REWRITING
+from diagnose.measure.areas.model import CALLS_AT_LEAST
 from diagnose.measure.measured import FACT_SELECTORS, Measured
 
 FILE = "/job/train.py"
@@ -77,3 +78,8 @@ def test_python_between_the_calls_of_a_loop_is_part_of_it() -> None:
 def test_tiny_operators_are_left_to_loops_that_are_told() -> None:
     (condition,) = load_rules()["loop-to-batch"].when
     assert (condition.metric, condition.value) == ("calls_at_once_gain_share", WORTH_REWRITING)
+
+
+def test_lines_call_a_model_for_samples_in_turn_as_often_as_the_rule_asks() -> None:
+    values = {condition.metric: condition.value for condition in load_rules()["forward-per-sample"].when}
+    assert values["calls_per_sample_count_per_step"] == CALLS_AT_LEAST

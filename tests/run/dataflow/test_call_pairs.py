@@ -151,6 +151,22 @@ def test_other_inverses_are_left_alone(use: Callable[[Tensor, Tensor], Tensor]) 
     assert left_of(lambda: use(torch.inverse(matrix), column), "inverted") == {}
 
 
+def test_each_way_of_a_line_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares = iter((0.1, 0.2))
+    monkeypatch.setattr(
+        "diagnose.run.child.products.call_pairs.share_left", lambda *ways, is_trained: next(shares)
+    )
+    matrix, column = torch.rand(128, 128) + 20 * torch.eye(128), torch.rand(128, 1)
+
+    def step() -> None:
+        torch.inverse(matrix) @ column, (matrix @ matrix) @ column
+
+    told = seen(step)
+    assert [told[way][0]["left_ns"] / told[way][0]["ns"] for way in ("inverted", "order")] == pytest.approx(
+        [0.1, 0.2], abs=0.001
+    )
+
+
 @pytest.mark.parametrize("shape", [(6, 6), (3, 6, 6)])
 def test_a_solution_gives_what_the_inverse_does(shape: tuple[int, ...]) -> None:
     matrix, columns = torch.rand(shape) + 6 * torch.eye(6), torch.rand(*shape[:-1], 2)

@@ -43,7 +43,7 @@ class CallPairs:
         # by the number of the value, until it is read: the last few, which keep what they were given
         self._made: dict[int, _Made] = {}
         self._read: dict[int, Pair | None] = {}  # by the same, from then on
-        self._tried: dict[tuple[Place, Place], float] = {}
+        self._tried: dict[tuple[str, Place, Place], float] = {}
 
     def call(self, call: Call, result: Tensor, number: int, by: By | None) -> tuple[list[Pair], list[Pair]]:
         """Pairs of calls that another way would serve, and those told before that are none: what they make
@@ -70,8 +70,8 @@ class CallPairs:
         ways = ways_of(made.call, call, call.numbers.index(given), result)
         if ways is None:
             return None
-        lines = made.by[0], by[0]
-        if lines not in self._tried:
+        key = ways.name, made.by[0], by[0]
+        if key not in self._tried:
             both = (ways.as_is, ways.given), (ways.other, ways.given)
-            self._tried[lines] = share_left(*both, is_trained=result.requires_grad)
-        return Pair(ways.name, (made.by, by), self._tried[lines])
+            self._tried[key] = share_left(*both, is_trained=result.requires_grad)
+        return Pair(ways.name, (made.by, by), self._tried[key])
