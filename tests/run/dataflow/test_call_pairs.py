@@ -25,7 +25,7 @@ def left_of(step: Callable[[], Any], way: str = "order") -> dict[str, float]:
     return {LINES[line["line"] - 1].strip(): line["left_ns"] / line["ns"] for line in told}
 
 
-def test_a_large_product_for_a_narrow_one(one_thread: None) -> None:
+def test_a_large_product_for_a_narrow_one() -> None:
     """128³ multiplications for each of 16, where 2 · 128² do."""
     a, b, c = torch.rand(16, 128, 128), torch.rand(16, 128, 128), torch.rand(16, 128, 1)
     a.requires_grad_()
@@ -39,7 +39,7 @@ def test_a_large_product_for_a_narrow_one(one_thread: None) -> None:
     assert all(share < 0.5 for share in left.values())
 
 
-def test_the_product_may_come_second_or_be_a_weight(one_thread: None) -> None:
+def test_the_product_may_come_second_or_be_a_weight() -> None:
     a, b, rows = torch.rand(512, 4), torch.rand(4, 512), torch.rand(8, 512)
 
     def step() -> None:
@@ -72,7 +72,7 @@ def test_other_products_are_left_alone(use: Callable[[Tensor, Tensor], Tensor]) 
 
 
 @pytest.mark.parametrize("mode", ["nearest", "bilinear"])
-def test_a_classifier_of_pixels_that_were_made_up(mode: str, one_thread: None) -> None:
+def test_a_classifier_of_pixels_that_were_made_up(mode: str) -> None:
     """64 channels of 96 x 96 are made and made to 4; 4 of them would have to be made of 24 x 24."""
     layer, classifier, image = nn.Conv2d(3, 64, 1), nn.Conv2d(64, 4, 1), torch.rand(2, 3, 24, 24)
 
@@ -123,7 +123,7 @@ def test_the_other_order_gives_the_same(options: dict[str, Any]) -> None:
 )
 @pytest.mark.parametrize("invert", [torch.inverse, torch.linalg.inv])
 def test_an_inverse_that_multiplies_one_column(
-    invert: Callable[[Tensor], Tensor], use: Callable[[Tensor, Tensor], Tensor], one_thread: None
+    invert: Callable[[Tensor], Tensor], use: Callable[[Tensor, Tensor], Tensor]
 ) -> None:
     """2 n³ multiplications and 4 n³ in the backward; a solution takes 2/3 n³ and 2 n² more, both ways."""
     matrix = (torch.rand(200, 200) + 20 * torch.eye(200)).requires_grad_()
@@ -178,7 +178,7 @@ def test_a_solution_gives_what_the_inverse_does(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("pool", [lambda rows: rows.mean(1), lambda rows: torch.sum(rows, dim=(0, 1))])
-def test_a_layer_whose_rows_are_added_up(pool: Callable[[Tensor], Tensor], one_thread: None) -> None:
+def test_a_layer_whose_rows_are_added_up(pool: Callable[[Tensor], Tensor]) -> None:
     """8 or all 1024 rows become one before 256 x 256 multiplications for each."""
     layer, sets = nn.Linear(256, 256), torch.rand(128, 8, 256, requires_grad=True)
 
@@ -194,9 +194,7 @@ def test_a_layer_whose_rows_are_added_up(pool: Callable[[Tensor], Tensor], one_t
 @pytest.mark.parametrize(
     "pool", [nn.AdaptiveAvgPool2d(1), lambda maps: maps.mean((2, 3)), lambda maps: maps.mean(dim=[-2, -1])]
 )
-def test_a_convolution_of_points_before_its_average(
-    pool: Callable[[Tensor], Tensor], one_thread: None
-) -> None:
+def test_a_convolution_of_points_before_its_average(pool: Callable[[Tensor], Tensor]) -> None:
     head, maps = nn.Conv2d(64, 128, 1), torch.rand(8, 64, 16, 16)
 
     def step() -> None:

@@ -778,7 +778,6 @@ def test_a_matrix_that_changes_is_a_new_one() -> None:
 # ---- products of nearly empty matrices
 
 
-@pytest.mark.usefixtures("one_thread")
 def test_a_dense_product_of_an_adjacency() -> None:
     adjacency, features = torch.eye(2000), torch.randn(2000, 64, requires_grad=True)
 
@@ -811,9 +810,7 @@ def test_a_nearly_empty_matrix_that_is_trained_stays_dense() -> None:
 
 @pytest.mark.filterwarnings("ignore:Sparse invariant checks are implicitly disabled:UserWarning")
 @pytest.mark.parametrize("is_trained", [False, True])
-def test_products_of_a_matrix_kept_by_coordinates_are_tried_by_rows(
-    is_trained: bool, one_thread: None
-) -> None:
+def test_products_of_a_matrix_kept_by_coordinates_are_tried_by_rows(is_trained: bool) -> None:
     """Of 70,000 numbers: by rows the forward took a third of the time on one core, and the backward all."""
     places, numbers = torch.randint(0, 1000, (2, 70_000)), torch.rand(70_000)
     graph = torch.sparse_coo_tensor(places, numbers, (1000, 1000)).coalesce()
@@ -857,7 +854,7 @@ def test_a_matrix_kept_by_rows_is_not_tried() -> None:
     assert seen(step)["coordinates"] == []
 
 
-def test_products_of_a_loop_with_the_same_weights_are_tried_at_once(one_thread: None) -> None:
+def test_products_of_a_loop_with_the_same_weights_are_tried_at_once() -> None:
     """A vocabulary that each step of a decoder projects to: one product of all steps reads it once."""
     cell, vocabulary = nn.GRUCell(16, 32), nn.Linear(32, 4000)
     words = torch.randn(ROUNDS, 4, 16)
@@ -887,7 +884,7 @@ def test_products_of_a_loop_with_the_same_weights_are_tried_at_once(one_thread: 
     ids=["copied by torch", "copied by the script"],
 )
 def test_a_batch_of_products_that_copies_matrices_is_tried_with_einsum(
-    product: Callable[[Tensor, Tensor], Tensor], one_thread: None
+    product: Callable[[Tensor, Tensor], Tensor],
 ) -> None:
     """On one core `einsum` took 0.02 of the time."""
     given = torch.randn(256, 1, 1, 32), torch.randn(16, 32, 8, requires_grad=True)
@@ -1059,7 +1056,7 @@ def test_cells_are_free_whose_state_is_an_earlier_output(of_a_sequence: str, fre
     assert ("new = cell(inputs[k], state)" in lines) is free
 
 
-def test_cells_of_the_nodes_of_a_graph_are_one_call_a_level(one_thread: None) -> None:
+def test_cells_of_the_nodes_of_a_graph_are_one_call_a_level() -> None:
     """Of three levels with five nodes each: one cell a level is left."""
     cell, inputs = nn.GRUCell(64, 64), torch.randn(15, 1, 64)
 
@@ -1078,9 +1075,7 @@ def test_cells_of_the_nodes_of_a_graph_are_one_call_a_level(one_thread: None) ->
 
 
 @pytest.mark.parametrize(("padding", "batched"), [(1, True), ("same", True), (1, False)])
-def test_convolutions_of_the_channels_are_tried_as_one(
-    padding: int | str, batched: bool, one_thread: None
-) -> None:
+def test_convolutions_of_the_channels_are_tried_as_one(padding: int | str, batched: bool) -> None:
     """Of eight tiny pictures a channel. Without a batch there are no rows to put together."""
     kernels, pictures = torch.randn(3, 1, 3, 3), torch.randn(8, ROUNDS, 6, 6, requires_grad=True)
 
@@ -1177,7 +1172,7 @@ def tried_attention(step: Callable[[], Any]) -> dict[str, float]:
     return {text_of(line): line["left_ns"] / line["ns"] for line in seen(step)["attention"]}
 
 
-def test_attention_that_is_written_out_is_tried_fused(one_thread: None) -> None:
+def test_attention_that_is_written_out_is_tried_fused() -> None:
     """Of long sequences reading and writing the scores is most of the work, of 50 tokens it is not. The
     script's random numbers stay what they are.
     """
@@ -1292,7 +1287,7 @@ def test_trying_cells_draws_no_random_numbers() -> None:
 
 
 @pytest.mark.parametrize("in_place", [False, True])
-def test_rows_moved_by_number_are_tried_as_rows(in_place: bool, one_thread: None) -> None:
+def test_rows_moved_by_number_are_tried_as_rows(in_place: bool) -> None:
     """With the call that repeats the index, which nobody else needs."""
     rows, index = torch.randn(20_000, 64, requires_grad=True), torch.randint(2000, (20_000,))
 

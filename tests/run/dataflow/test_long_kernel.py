@@ -13,7 +13,7 @@ from tests.run.dataflow.test_dataflow import seen
 HERE = Path(__file__)
 
 
-def test_an_impulse_response_is_applied(one_thread: None) -> None:
+def test_an_impulse_response_is_applied() -> None:
     """1,024 multiplications for each of 8 x 7,000 numbers; spectra take some 26."""
     waves, response = torch.rand(1, 8, 8023), torch.rand(8, 1, 1024)
     (line,) = seen(lambda: functional.conv1d(waves, response, groups=8))["long_kernel"]

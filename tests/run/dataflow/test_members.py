@@ -32,7 +32,7 @@ def in_turn(ensemble: nn.ModuleList, rows: Tensor) -> list[Tensor]:
     return results
 
 
-def test_an_ensemble_of_small_layers(one_thread: None) -> None:
+def test_an_ensemble_of_small_layers() -> None:
     ensemble, rows = nn.ModuleList(nn.Linear(16, 16) for _ in range(12)), torch.rand(8, 16)
     told = members(lambda: torch.stack(in_turn(ensemble, rows)).sum().backward())
     assert told.keys() == {LINE}

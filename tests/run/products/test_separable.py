@@ -61,7 +61,7 @@ def test_others_are_not_tried(kernel: Tensor, options: dict[str, Any]) -> None:
     assert column_and_row(convolution((2, channels, 12, 30), kernel, **options)) is None
 
 
-def test_both_ways_are_tried_and_a_large_kernel_leaves_little(one_thread: None) -> None:
+def test_both_ways_are_tried_and_a_large_kernel_leaves_little() -> None:
     row = torch.ones(25)
     given = convolution((8, 1, 80, 80), (row[:, None] * row)[None, None])
     factors = column_and_row(given)

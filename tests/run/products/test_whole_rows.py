@@ -61,7 +61,7 @@ def test_other_calls_are_not_tried(name: str, given: Callable[[Tensor, Tensor], 
 
 
 @pytest.mark.parametrize("adds", [False, True])
-def test_repeated_numbers_are_slower_than_rows(adds: bool, one_thread: None) -> None:
+def test_repeated_numbers_are_slower_than_rows(adds: bool) -> None:
     """Of 4,000 rows of 64 numbers: by number it took 1.5 to 3 times as long here with its backward."""
     index = torch.randint(1000, (4000, 1)).repeat(1, 64)
     table, added = torch.randn(1000, 64), torch.randn(4000, 64)
