@@ -108,6 +108,13 @@ _another_way(
     saved="Share of the step that one product of stacked weights saves",
 )
 _another_way(
+    "known_parts",
+    "known_parts",
+    "layers in a loop whose input is in part known ahead of it",
+    left="Share of the time of these layers that is left with the known part multiplied ahead",
+    saved="Share of the step that multiplying the known part ahead saves",
+)
+_another_way(
     "inverses_multiplied",
     "inverted",
     "inverting matrices only to multiply by the inverse, and that product",

@@ -15,8 +15,9 @@ dense ones of channels by themselves (`depthwise`), rows that are moved number b
 networks given equal rows (`equal_rows`), three matrices multiplied in the costlier order (`order`), pictures
 enlarged before a convolution of one point (`enlarged`), buffers copied whole to take in a few rows
 (`shifted`), attention of which a mask leaves few pairs (`masked`), layers of one shape called in turn
-(`members`), penalties on weights (`penalties`), calls by which `torch.distributions` checks what it is given
-(`checks`), and those of normal distributions all of whose covariances are 0 (`diagonal`).
+(`members`), ones in a loop whose input is in part known ahead of it (`known_parts`), penalties on weights
+(`penalties`), calls by which `torch.distributions` checks what it is given (`checks`), and those of normal
+distributions all of whose covariances are 0 (`diagonal`).
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from ..values import Call, Values
 from .call_places import Activations, Site, apart, is_power_iteration, site_of_call
 from .dataflow_facts import DataflowFacts
 from .feeds import Feeds
+from .known_parts import KnownParts
 from .penalties import Made
 from .sample_work import Origin, SampleWork, tell_of_batches, told_at
 from .seen_step import TRIED_ROUNDS, Again, Cells, Group, SeenStep
@@ -146,6 +148,7 @@ class Dataflow(TorchFunctionMode):
         self._step = self._first = SeenStep()
         self._products = Products()  # of the first step
         self._later, self._shifted, self._feeds = [], Shifted(), Feeds()
+        self._known = KnownParts(self._values)  # of the first step
         self._written: set[int] = set()  # values (by number) that were written to
         self._samples = SampleWork()
         self._tried: dict[Any, float | None] = {}
@@ -206,6 +209,9 @@ class Dataflow(TorchFunctionMode):
             if call.name in _CELLS:
                 self._add_cell(call, site)
             trained = results[0].requires_grad
+            if self._first_calls is None:
+                earlier = self._bits.get((site.key, self._segment), [])
+                self._known.call(call, site.key, site.place, earlier, ns, trained=trained)
             bits |= self._bit(call, call.bits, site, tuple(results[0].shape), ns, trained=trained)
             self._made.append((site.place, ns, ns if trained else 0))
             self._ways.append(tuple(frame.place for frame in site.frames))
@@ -242,6 +248,7 @@ class Dataflow(TorchFunctionMode):
             self._step.lookups.call(call.name, call.given)
             number, result = numbered[0]
             self._products.made(call, result, number, self._made[-1] if site is not None else None)
+            self._known.made(call, number, result)
             self._add_penalty(call, site, result, number)
         name = call.name if site or not results else ""
         self._reads.call(
@@ -404,7 +411,10 @@ class Dataflow(TorchFunctionMode):
     def _told(self) -> dict[str, Any]:
         unread = self._unread() if self._steps and self._looks else None
         shifted = self._shifted.calls() if self._steps else None
-        told = DataflowFacts(self._first, self._later, self._products, unread, self._written, shifted).told()
+        known = self._known.calls({key for key, cells in self._first.cells.items() if cells.are_free})
+        told = DataflowFacts(
+            self._first, self._later, self._products, unread, self._written, shifted, known
+        ).told()
         return told | {"trained_on": [place._asdict() for place in sorted(self._feeds.lines())]}
 
 

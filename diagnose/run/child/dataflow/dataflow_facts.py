@@ -23,7 +23,8 @@ _LITTLE = 0.2  # of what is computed again under a line: it may add up results, 
 class DataflowFacts:
     """``first``: the step whose calls are told; ``later``: those after the early ones. ``unread``: calls of
     the first step, by how little is read of them. ``written``: values (by number) that were written to.
-    ``shifted``: calls of the first step that copy a buffer to take in a few rows.
+    ``shifted``: calls of the first step that copy a buffer to take in a few rows; ``known``: those of layers
+    whose input is in part known ahead of their loop.
     """
 
     first: SeenStep
@@ -32,6 +33,7 @@ class DataflowFacts:
     unread: Mapping[str, dict[Place, Sum]] | None
     written: set[int]
     shifted: Mendable | None
+    known: Mendable
 
     def told(self) -> dict[str, Any]:
         """Times in ns of the one step. ``at_once``: lines of the user's whose calls could be one instead of
@@ -76,6 +78,7 @@ class DataflowFacts:
             **{way: self._with_left(self.products.ways[way]) for way in WAYS},
             **({} if self.shifted is None else {"shifted": self._with_left(self.shifted)}),
             "members": self._with_left(self._members()),
+            "known_parts": self._with_left(self.known),
             "lookups": step.lookups.facts,
             "diagonal": self._of_lines(step.of_covariance if step.diagonal == {True} else {}),
         }
