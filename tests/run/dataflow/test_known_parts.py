@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from diagnose.run.child.dataflow.known_parts import KnownParts
 from diagnose.run.child.products import known_parts_trial
-from diagnose.run.child.products.known_parts_trial import Known
 from diagnose.run.child.values import Call, Values
 from tests.run.dataflow.test_dataflow import seen
 
@@ -26,35 +25,6 @@ def known(step: Callable[[], Any]) -> dict[str, tuple[int, float]]:
         LINES[line["line"] - 1].strip(): (line["call_count"], line["left_ns"] / line["ns"])
         for line in seen(step)["known_parts"]
     }
-
-
-class Attention(nn.Module):
-    """Over an encoder's results, as decoders have it."""
-
-    def __init__(self, width: int = 64) -> None:
-        super().__init__()
-        self.layer, self.score = nn.Linear(2 * width, width), nn.Linear(width, 1)
-
-    def forward(self, state: Tensor, encoded: Tensor) -> Tensor:
-        repeated = state.unsqueeze(1).expand(-1, encoded.size(1), -1)
-        energy = torch.tanh(self.layer(torch.cat((repeated, encoded), dim=2)))
-        return (self.score(energy).softmax(1) * encoded).sum(1)
-
-
-def test_an_encoders_results_are_the_same_in_all_rounds() -> None:
-    attention, encoded = Attention(), torch.rand(8, 40, 64)
-
-    def step() -> None:
-        state = torch.zeros(8, 64)
-        for _ in range(10):
-            state = attention(state, encoded)
-        state.sum().backward()
-
-    told = known(step)
-    assert told.keys() == {"energy = torch.tanh(self.layer(torch.cat((repeated, encoded), dim=2)))"}
-    count, left = next(iter(told.values()))
-    # half of the product is left, and adding both halves
-    assert count == 10 and 0.3 < left < 0.9
 
 
 def test_each_rounds_features_beside_the_state() -> None:
@@ -134,6 +104,12 @@ def of_what_was_said_before(layer: nn.Linear, rows: Tensor) -> None:
         row = layer(torch.cat([row.exp(), row.sin()], -1))
 
 
+def the_same_in_all_rounds(layer: nn.Linear, rows: Tensor) -> None:
+    row = rows[0]
+    for _ in rows:
+        row = layer(torch.cat([row, rows[1]], -1))
+
+
 def in_few_rounds(layer: nn.Linear, rows: Tensor) -> None:
     row = rows[0]
     for other in rows[:3]:
@@ -176,18 +152,18 @@ CELLS: list[tuple[Callable[[], nn.Module], Shapes]] = [
     (lambda: nn.RNNCell(6, 4), [(3, 6), (3, 4)]),
     (lambda: nn.RNNCell(6, 4, nonlinearity="relu"), [(3, 6), (3, 4)]),
 ]
-IN_PART = [[(2, Known.AHEAD), (1, Known.IN_ROUND), (3, Known.SAME)], [(4, Known.IN_ROUND), (2, Known.SAME)]]
+IN_PART = [[(2, True), (1, False), (3, True)], [(4, False), (2, True)]]
 
 
 @pytest.mark.parametrize(
-    ("layer", "shapes", "when"),
-    [(*layer, when) for layer in LAYERS + CELLS for when in IN_PART]
-    + [(*cell, [(6, Known.AHEAD)]) for cell in CELLS],  # all of a cell's input, not of its state
+    ("layer", "shapes", "parts"),
+    [(*layer, parts) for layer in LAYERS + CELLS for parts in IN_PART]
+    + [(*cell, [(6, True)]) for cell in CELLS],  # all of a cell's input, not of its state
 )
 def test_both_ways_give_the_same(
     layer: Callable[[], nn.Module],
     shapes: Shapes,
-    when: list[tuple[int, Known]],
+    parts: list[tuple[int, bool]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ways: list[Tensor] = []
@@ -200,7 +176,7 @@ def test_both_ways_give_the_same(
     rows, *state = [torch.rand(shape) for shape in shapes]
     call = _call_of(layer(), [rows, *([tuple(state)] if len(state) > 1 else state)])
     assert known_parts_trial.is_layer(call)
-    assert known_parts_trial.left_of_known(call, when, 3, 1, is_trained=True) == 0.5
+    assert known_parts_trial.left_of_known(call, parts, 3, 1, is_trained=True) == 0.5
     torch.testing.assert_close(*ways)
 
 

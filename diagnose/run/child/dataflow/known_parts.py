@@ -1,5 +1,5 @@
-"""Layers that a loop applies to an input of which a part does not depend on the rounds before: an encoder's
-results beside the decoder's state, or each time step's features.
+"""Layers that a loop applies to an input of which a part does not depend on the rounds before, as each time
+step's features beside the state. What is the same in all rounds is told of with rows that are repeated.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..line_sums import Mendable
 from ..places import Place
-from ..products.known_parts_trial import CELLS, Known, is_layer, left_of_known
+from ..products.known_parts_trial import CELLS, is_layer, left_of_known
 from ..values import Call, Values
 from .seen_step import TRIED_ROUNDS
 
@@ -19,7 +19,7 @@ _JOINS = {"cat", "concat", "concatenate"}
 # what leaves each column what it is
 _KEEPS = {"view", "reshape", "flatten", "expand", "repeat", "contiguous", "unsqueeze", "squeeze", "dropout"}
 _MOST = 0.75  # of the rounds depend on one before
-_ROUNDS_OF_A_VALUE = 4  # and more: it is computed once for many
+_ROUNDS_OF_A_VALUE = 4  # and more: the same in many rounds
 
 
 class _Part(NamedTuple):
@@ -43,17 +43,15 @@ class _Loop:
     ns: int = 0
     trained_ns: int = 0
     left: float | None = None
-    tried: list[Known] = field(default_factory=list)
+    tried: list[bool] = field(default_factory=list)  # the parts that were known then
 
     @property
-    def parts(self) -> list[Known]:
+    def ahead(self) -> list[bool]:
+        """Of each part, whether all rounds' can be multiplied at once."""
         return [
-            self._when(len(numbers)) if known else Known.IN_ROUND
+            known and len(numbers) * _ROUNDS_OF_A_VALUE > self.count
             for known, numbers in zip(self.known, self.numbers, strict=True)
         ]
-
-    def _when(self, value_count: int) -> Known:
-        return Known.SAME if value_count * _ROUNDS_OF_A_VALUE <= self.count else Known.AHEAD
 
 
 class KnownParts:
@@ -101,16 +99,16 @@ class KnownParts:
         for at, part in enumerate(parts):
             loop.known[at] &= not part.bits & loop.rounds
             loop.numbers[at].add(part.number)
-        if loop.count in TRIED_ROUNDS and loop.dependent >= _MOST * (loop.count - 1) and any(loop.known):
-            loop.tried = loop.parts
-            when = list(zip(widths, loop.tried, strict=True))
-            loop.left = left_of_known(call, when, loop.count, ns, is_trained=trained)
+        if loop.count in TRIED_ROUNDS and loop.dependent >= _MOST * (loop.count - 1) and any(loop.ahead):
+            loop.tried = loop.ahead
+            parts_known = list(zip(widths, loop.tried, strict=True))
+            loop.left = left_of_known(call, parts_known, loop.count, ns, is_trained=trained)
 
     def calls(self, free_cells: set[Any]) -> Mendable:
         """Of layers whose input is in part known ahead; without cells (by key) that a module can replace."""
         found = Mendable()
         for key, loop in self._loops.items():
-            if loop.left is not None and key not in free_cells and loop.tried == loop.parts:
+            if loop.left is not None and key not in free_cells and loop.tried == loop.ahead:
                 found.add(loop.place, loop.ns, loop.trained_ns, loop.left, loop.count)
         return found
 

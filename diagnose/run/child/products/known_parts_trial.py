@@ -5,7 +5,6 @@ columns of the product can be made once, ahead of the loop. Both ways are tried 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 
 import torch
 import torch.nn.functional as F
@@ -20,15 +19,7 @@ CELLS = {"lstm_cell": 2, "gru_cell": 1, "rnn_tanh_cell": 1, "rnn_relu_cell": 1} 
 _LONG_NS = 5_000_000  # of one call: the trial takes a hundred times as long
 
 
-class Known(Enum):
-    """When a part of the input is."""
-
-    IN_ROUND = "only in its round"
-    AHEAD = "of each round, ahead of the loop"
-    SAME = "the same in all rounds"
-
-
-Parts = Sequence[tuple[int, Known]]  # columns, or channels of a convolution
+Parts = Sequence[tuple[int, bool]]  # columns, or channels of a convolution, and whether they are known
 
 
 def is_layer(call: Call) -> bool:
@@ -74,8 +65,9 @@ def _layers(call: Call, parts: Parts, count: int) -> tuple[Way, Way]:
     pieces = _Pieces(rows, weight, parts, dimension)
 
     def ahead(*given: Tensor) -> Tensor:
-        products = pieces.ahead(make, given, given[len(pieces.given) :], count)
-        return torch.stack([product + make(*pieces.in_round(given)) for product in products])
+        (rows, weight, *rest), bias = given[: len(pieces.given)], given[len(pieces.given) :]
+        products = make(torch.cat([rows] * count), weight, *bias).chunk(count)
+        return torch.stack([product + make(*rest) for product in products])
 
     return (as_is, [rows, weight, *bias]), (ahead, [*pieces.given, *bias])
 
@@ -93,11 +85,11 @@ def _cells(call: Call, parts: Parts, count: int) -> tuple[Way, Way]:
     others = [*rest[:states], *rest[states + 1 :]]  # states, recurrent weight, both biases
 
     def ahead(*given: Tensor) -> Tensor:
-        others = given[len(pieces.given) :]
-        *state, recurrent, bias, recurrent_bias = others
+        rows, weight, *rest = given[: len(pieces.given)]
+        *state, recurrent, bias, recurrent_bias = given[len(pieces.given) :]
         results = []
-        for product in pieces.ahead(F.linear, given, [bias], count):
-            gates = product + F.linear(*pieces.in_round(given)) if pieces.has_rest else product
+        for product in F.linear(torch.cat([rows] * count), weight, bias).chunk(count):
+            gates = product + F.linear(*rest) if pieces.has_rest else product
             results.append(_BY_HAND[call.name](gates, F.linear(state[0], recurrent, recurrent_bias), *state))
         return torch.stack(results)
 
@@ -132,37 +124,17 @@ _BY_HAND: dict[str, Callable[..., Tensor]] = {
 
 
 class _Pieces:
-    """The input and the weight by when the parts are known: ``given``, of each kind both."""
+    """The input and the weight in two: what is known, and after it the rest, if there is one (``has_rest``).
+    ``given``: of each both.
+    """
 
     def __init__(self, rows: Tensor, weight: Tensor, parts: Parts, dimension: int) -> None:
         widths = [width for width, _ in parts]
         of_rows, of_weight = rows.split(widths, dimension), weight.split(widths, 1)
-        self._at: dict[Known, int] = {}
         self.given: list[Tensor] = []
-        for when in Known:
-            those = [at for at, (_, known) in enumerate(parts) if known is when]
+        for is_known in (True, False):
+            those = [at for at, (_, known) in enumerate(parts) if known is is_known]
             if those:
-                self._at[when] = len(self.given)
-                self.given += [
-                    torch.cat([of_rows[at] for at in those], dimension),
-                    torch.cat([of_weight[at] for at in those], 1),
-                ]
-        self.has_rest = Known.IN_ROUND in self._at
-
-    def in_round(self, given: Sequence[Tensor]) -> Sequence[Tensor]:
-        at = self._at[Known.IN_ROUND]
-        return given[at : at + 2]
-
-    def ahead(
-        self, make: Callable[..., Tensor], given: Sequence[Tensor], bias: Sequence[Tensor], count: int
-    ) -> list[Tensor]:
-        """Of each round the product of what is known."""
-        same = []
-        if Known.SAME in self._at:
-            at = self._at[Known.SAME]
-            same, bias = [make(given[at], given[at + 1], *bias)], []
-        if Known.AHEAD not in self._at:
-            return same * count
-        at = self._at[Known.AHEAD]
-        products = make(torch.cat([given[at]] * count), given[at + 1], *bias).chunk(count)
-        return [sum(same, product) for product in products]
+                self.given.append(torch.cat([of_rows[at] for at in those], dimension))
+                self.given.append(torch.cat([of_weight[at] for at in those], 1))
+        self.has_rest = len(self.given) > 2
