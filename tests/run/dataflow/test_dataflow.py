@@ -1210,7 +1210,7 @@ def test_passes_over_the_scores_are_tried_with_them() -> None:
             each.softmax(-1) @ rows
 
     def left(attention: Any, ns: int, *, is_trained: bool) -> float:
-        found.append(attention.passes)
+        found.append(attention.way.passes)
         return 0.5
 
     with pytest.MonkeyPatch.context() as patch:
@@ -1225,6 +1225,40 @@ def test_attention_that_drops_scores_and_that_of_one_query_are_not_tried() -> No
     assert tried_attention(lambda: attention(rows, rows, rows, 0.1)) == {}
     assert tried_attention(lambda: attention(rows[:, :1], rows, rows)) == {}
     assert tried_attention(lambda: functional.softmax(rows, -1) @ torch.randn(8, 3)) == {}
+
+
+def test_written_attention_within_blocks_is_told_with_all_its_calls() -> None:
+    """Eight blocks of 32: 8 of 64 tiles hold pairs that count."""
+    rows, block = torch.randn(2, 3, 256, 4), torch.arange(256) // 32
+    others = block[:, None] != block
+
+    def step() -> None:
+        scores = rows @ rows.transpose(-2, -1)
+        scores = scores.masked_fill(others, float("-inf"))
+        weights = scores.softmax(-1)
+        weights = functional.dropout(weights, 0.1)
+        weights @ rows
+
+    told = {text_of(line): line["left_ns"] / line["ns"] for line in seen(step)["masked"]}
+    left = pytest.approx(0.1 + 2.6 * 8 / 64, rel=1e-3)
+    assert told == {
+        "scores = rows @ rows.transpose(-2, -1)": left,
+        'scores = scores.masked_fill(others, float("-inf"))': left,
+        "weights = scores.softmax(-1)": left,
+        "weights = functional.dropout(weights, 0.1)": left,
+        "weights @ rows": left,
+    }
+
+
+def test_written_attention_of_which_a_mask_leaves_much_is_not_told() -> None:
+    rows, causal = torch.randn(2, 256, 4), torch.ones(256, 256).tril() == 0
+
+    def step() -> None:
+        scores = rows @ rows.transpose(-2, -1)
+        (scores.softmax(-1) @ rows).sum()
+        scores.masked_fill(causal, float("-inf")).softmax(-1) @ rows
+
+    assert seen(step)["masked"] == []
 
 
 # ---- recurrent modules for one time step

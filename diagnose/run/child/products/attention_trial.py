@@ -26,60 +26,78 @@ _DIMENSIONS = (3, 4)  # [batch and heads, queries, keys], or batch and heads apa
 _FEW = 2  # queries: with one, no kernel has anything to save
 
 
-class Attention(NamedTuple):
-    """``weights`` that its softmax gives, [… , queries, keys]; ``width`` of a value; ``passes`` over the
-    scores between the first product and the softmax.
+class _Way(NamedTuple):
+    """To scores, or to weights made of them: ``made``, numbers of what was computed, the first product
+    included; ``passes`` over the scores.
     """
+
+    made: tuple[int, ...] = ()
+    passes: int = 0
+    drops: bool = False
+
+    def then(self, call: Call, *, passes: int = 0, drops: bool = False) -> _Way:
+        return _Way((*self.made, call.number), self.passes + passes, self.drops or drops)
+
+
+class Attention(NamedTuple):
+    """``weights`` that its softmax gives, [… , queries, keys]; ``width`` of a value; the ``way`` to them."""
 
     weights: Tensor
     width: int
-    passes: int
+    way: _Way
 
 
 class WrittenAttention:
     """Told of the calls of a step: a product of what a softmax has given, with values for each key."""
 
     def __init__(self) -> None:
-        # by the number of the value: passes over scores, and over those that a softmax has made weights of
-        self._scores: dict[int, int] = {}
-        self._weights: dict[int, int] = {}
+        # by the number of the value: scores, and what a softmax has made weights of
+        self._scores: dict[int, _Way] = {}
+        self._weights: dict[int, _Way] = {}
 
     def call(self, call: Call, result: Tensor) -> Attention | None:
-        """The attention whose second product that is, if it can be tried."""
+        """The attention whose second product that is."""
         if not call.given or result.dim() not in _DIMENSIONS or result.shape[-2] < _FEW:
             return None
+        first, scores, weights = call.numbers[0], self._scores, self._weights
         if _PASS.fullmatch(call.name):
-            self._scores[call.number] = max(self._scores.get(number, 0) for number in call.numbers) + 1
+            longest = max((scores.get(number, _Way()) for number in call.numbers), key=lambda way: way.passes)
+            scores[call.number] = longest.then(call, passes=1)
         elif call.name in _SOFTMAX:
-            self._weights[call.number] = self._scores.get(call.numbers[0], 0)
-        elif call.name in _PRODUCTS and len(call.given) == 2 and call.numbers[0] in self._weights:
-            return _attention(call.given[0], call.given[1], self._weights[call.numbers[0]])
+            weights[call.number] = scores.get(first, _Way()).then(call)
+        elif call.name == "dropout" and first in weights:
+            weights[call.number] = weights[first].then(call, drops=True)
+        elif call.name in _PRODUCTS and len(call.given) == 2:
+            if first in weights:
+                return _attention(call.given[0], call.given[1], weights[first])
+            scores[call.number] = _Way().then(call)
         return None
 
 
-def _attention(weights: Tensor, values: Tensor, passes: int) -> Attention | None:
+def _attention(weights: Tensor, values: Tensor, way: _Way) -> Attention | None:
     """For `einsum` values may have their dimensions in another order, the width last."""
     width = values.shape[-1]
     fits = values.dim() == weights.dim() and values.numel() == weights[..., 0, :].numel() * width
     on_cpu = all(
         tensor.device.type == "cpu" and tensor.layout == torch.strided for tensor in (weights, values)
     )
-    return Attention(weights, width, passes) if fits and on_cpu and weights.is_floating_point() else None
+    return Attention(weights, width, way) if fits and on_cpu and weights.is_floating_point() else None
 
 
 def left_by_fused(attention: Attention, ns: int, *, is_trained: bool) -> float | None:
     """The share of its calls' time, and of their backward's (``is_trained``), that the fused one leaves; None
-    where it takes too long to try. ``ns``: what the script's second product took.
+    where it takes too long to try, or drops weights, which a CPU's cannot. ``ns``: what the script's second
+    product took.
     """
-    if ns > LONG_NS:
+    if ns > LONG_NS or attention.way.drops:
         return None
-    weights, width, passes = attention
+    weights, width, way = attention
     queries, keys = weights.shape[-2:]
     given = [
         torch.ones(*weights.shape[:-2], count, width, dtype=weights.dtype).requires_grad_(is_trained)
         for count in (queries, keys, keys)
     ]
-    return share_left((partial(written, passes), given), (fused, given), is_trained=is_trained)
+    return share_left((partial(written, way.passes), given), (fused, given), is_trained=is_trained)
 
 
 def written(passes: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:

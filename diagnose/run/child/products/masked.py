@@ -11,6 +11,7 @@ from torch import Tensor
 
 _TILE = 32  # rows and columns that attention in blocks computes together
 _LONG = 128
+_LOOKED_AT = 8  # heads of samples
 _MASKED = -1e4  # what less is added to a score takes it out
 # Of the pairs that blocks still compute, this much of the time (`python -m benchmarks local-attention`).
 _FIXED, _OF_PAIRS, _MOST_PAIRS = 0.1, 2.6, 0.2
@@ -26,9 +27,20 @@ def left_in_blocks(name: str, arguments: tuple[Any, ...], options: dict[str, Any
     if mask.device.type != "cpu" or min(mask.shape[-2:]) < _LONG:
         return None
     with torch.no_grad():
-        seen = mask if mask.dtype == torch.bool else mask > _MASKED
-        pairs = _tiles(seen).float().mean().item()
-        is_for_all = bool((seen == seen[..., :1, :]).all())  # padding: shorter batches are the fix
+        return _left(mask if mask.dtype == torch.bool else mask > _MASKED)
+
+
+def left_of_written(weights: Tensor) -> float | None:
+    """The same of attention that is written out, by the ``weights`` that its softmax has given."""
+    if weights.device.type != "cpu" or min(weights.shape[-2:]) < _LONG:
+        return None
+    with torch.no_grad():
+        return _left(weights.flatten(0, -3)[:_LOOKED_AT] > 0)
+
+
+def _left(seen: Tensor) -> float | None:
+    pairs = _tiles(seen).float().mean().item()
+    is_for_all = bool((seen == seen[..., :1, :]).all())  # padding: shorter batches are the fix
     return None if is_for_all or pairs > _MOST_PAIRS else min(1.0, _FIXED + _OF_PAIRS * pairs)
 
 

@@ -14,13 +14,13 @@ from ..inspection import inside_a_transform
 from ..line_sums import Mendable, Sum
 from ..places import Place
 from ..values import Call
-from .attention_trial import WrittenAttention, left_by_fused
+from .attention_trial import Attention, WrittenAttention, left_by_fused
 from .call_pairs import By, CallPairs
 from .convolution import Convolution, convolution_of
 from .equal_rows import EqualRows
 from .factored import Factored
 from .long_kernel import is_long, left_by_spectra
-from .masked import left_in_blocks
+from .masked import left_in_blocks, left_of_written
 from .one_step_trial import is_one_step, left_by_cells
 from .patches import is_of_patches, left_as_product
 from .pooling import left_as_two_pools, pooling_of
@@ -88,15 +88,22 @@ class Products:
         if inside_a_transform():
             return  # there nothing can be tried
         self.add_moved(call, place, result, ns)
-        for way, left_by_trial in self._tried(call, convolution, result, ns):
+        attention = self._attention.call(call, result)
+        if attention is not None:
+            self._add_masked(attention, (place, ns, trained_ns))
+        for way, left_by_trial in self._tried(call, attention, convolution, result, ns):
             self._add_tried(way, place, ns, trained_ns, left_by_trial)
 
     def _tried(
-        self, call: Call, convolution: Convolution | None, result: Tensor, ns: int
+        self,
+        call: Call,
+        attention: Attention | None,
+        convolution: Convolution | None,
+        result: Tensor,
+        ns: int,
     ) -> Iterator[tuple[str, Callable[[], float | None]]]:
         """The other ways to make the call that a trial decides about."""
         name, given, is_trained = call.name, call.given, result.requires_grad
-        attention = self._attention.call(call, result)
         if attention is not None:
             yield "attention", partial(left_by_fused, attention, ns, is_trained=is_trained)
         if is_one_step(call):
@@ -125,6 +132,13 @@ class Products:
         column_row = column_and_row(convolution)
         if column_row is not None:
             yield "separable", partial(left_as_two, convolution, *column_row, ns, is_trained=is_trained)
+
+    def _add_masked(self, attention: Attention, last: By) -> None:
+        """With all that is computed on the way to it. ``last``: its second product."""
+        left = left_of_written(attention.weights)
+        if left is not None:
+            for by in (*(self._made_by[one] for one in attention.way.made if one in self._made_by), last):
+                self.ways["masked"].add(*by, left)
 
     def add_moved(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
         """If it moves rows number by number. An index that is repeated for that is not needed either."""
