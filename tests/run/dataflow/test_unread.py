@@ -506,6 +506,75 @@ def test_a_weight_that_is_learned_may_come_to_count() -> None:
     assert unread_of(lambda: mixed(gate.detach()).sum()) != {}
 
 
+def matched(count: int = 6) -> torch.Tensor:
+    """Which of 4 × 10 anchors have a box."""
+    return torch.arange(40).view(4, 10) < count
+
+
+def box_losses(boxes: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    corners = torch.cat([boxes[..., :2] - boxes[..., 2:], boxes[..., :2] + boxes[..., 2:]], -1)
+    wide = (torch.min(corners, targets) - 1).clamp(min=0)
+    area = wide.prod(-1)
+    return 1 - area
+
+
+def test_losses_of_all_anchors_of_which_a_mask_keeps_few() -> None:
+    """Two differences side by side and their join; a minimum, a difference, a clamp; a product; a last
+    difference. What is computed of all anchors' features by one layer is needed where a box is, too.
+    """
+    layer, targets = nn.Linear(16, 4), torch.rand(4, 10, 4)
+
+    def step() -> None:
+        boxes = layer(X)
+        (box_losses(boxes, targets) * matched()).sum().backward()
+
+    assert unread_of(step) == {
+        "boxes = layer(X)": 1,
+        "corners = torch.cat([boxes[..., :2] - boxes[..., 2:], boxes[..., :2] + boxes[..., 2:]], -1)": 3,
+        "wide = (torch.min(corners, targets) - 1).clamp(min=0)": 3,
+        "area = wide.prod(-1)": 1,
+        "return 1 - area": 1,
+    }
+
+
+def test_scores_of_words_whose_losses_a_mask_keeps() -> None:
+    words = TARGET.view(-1).clamp(min=0)
+
+    def step() -> None:
+        logits = HEAD(X)
+        losses = functional.cross_entropy(logits.view(40, 500), words, reduction="none")
+        (losses.view(4, 10) * matched().float()).sum().backward()
+
+    assert unread_of(step) == {
+        "logits = HEAD(X)": 1,
+        'losses = functional.cross_entropy(logits.view(40, 500), words, reduction="none")': 1,
+    }
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["the most", "a half", "none", "by its own values", "two masks", "read too", "over positions", "scores"],
+)
+def test_what_a_mask_keeps_most_of_or_is_read_too_is_needed(how: str) -> None:
+    def step() -> None:
+        losses = X.sin()
+        losses = losses.mean(-1)
+        mask = matched({"the most": 30, "a half": 20, "none": 0}.get(how, 6)).float()
+        if how == "by its own values":
+            mask = (losses > losses.flatten().sort().values[-6]).float()
+        elif how == "two masks":
+            (losses * matched(40).flip(0, 1).float()).sum()
+        elif how == "read too":
+            losses.sum().item()
+        elif how == "over positions":
+            losses = losses.sort(1).values
+        elif how == "scores":  # of another network, which happen to be 0
+            mask = mask * torch.rand(4, 10)
+        (losses * mask).sum()
+
+    assert unread_of(step) == {}
+
+
 def test_what_is_read_after_its_data_was_taken_out_is_not_dropped() -> None:
     """As where a validation looks at `outputs.data` before its loss: the loss knows them by another number."""
 

@@ -17,10 +17,10 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor
 
 from .unseen_readers import inside_a_transform, is_of_own_function, may_read_unseen
+from .weights import ALL, NONE, Weighted, together, weights_of
 
 # A shape or a kind: no number is read.
 _METADATA = {
@@ -46,7 +46,10 @@ _ELEMENT_BY_ELEMENT = {
     "clone", "to", "float", "half", "bfloat16", "double", "relu", "gelu", "tanh", "sigmoid", "leaky_relu",
     "elu", "silu", "softplus", "exp", "log", "neg", "abs", "dropout", "add", "sub", "mul", "div", "__add__",
     "__radd__", "__sub__", "__mul__", "__rmul__", "__truediv__", "true_divide", "pow", "__pow__", "clamp",
-    "relu_", "add_", "mul_", "div_",
+    "relu_", "add_", "mul_", "div_", "__rsub__", "__rtruediv__", "__rdiv__", "__rpow__", "__neg__", "rsub",
+    "min", "max", "minimum", "maximum", "clamp_min", "clamp_max", "square", "sqrt", "rsqrt", "sin", "cos",
+    "log1p", "expm1", "logsigmoid", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits",
 }  # fmt: skip
 # Each number of the result comes from numbers that no other one needs.
 _REDUCTIONS = {"sum", "mean", "prod", "amax", "amin", "norm", "logsumexp", "std", "var"}
@@ -57,7 +60,6 @@ _BY_POSITION = _ELEMENT_BY_ELEMENT | _REDUCTIONS | {
     "linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "__matmul__", "einsum", "embedding", "layer_norm",
     "conv1d", "conv2d", "conv3d", "stack", "cat",
 }  # fmt: skip
-_PRODUCTS = {"mul", "__mul__", "__rmul__"}
 _JOINS = {"stack", "cat", "concat", "concatenate"}
 _LOSSES = {"cross_entropy", "nll_loss"}
 _SOFTMAX = {"softmax", "log_softmax"}
@@ -65,7 +67,6 @@ _IGNORED = -100  # the losses' default
 _READ_AT_MOST = 0.5
 _ROWS_READ_AT_MOST = 0.75  # of a loss: a mask picks the others, for all that is computed behind it
 _NODES_AT_MOST = 200_000  # of the graphs of the steps that are looked at
-_WEIGHTS_AT_MOST = 1_000_000  # numbers, which are counted
 _STATISTIC_AT_MOST = 1024  # numbers: what is kept to be looked at; more may be for a call that is not seen
 
 
@@ -86,6 +87,15 @@ class _InGraph(NamedTuple):
     node: int
 
 
+class _Behind(NamedTuple):
+    """How many dimensions at least lie behind a position, of what a call is given and of what it makes, if
+    each position of its result comes from one of what it is given.
+    """
+
+    given: int
+    made: int
+
+
 class _Use(NamedTuple):
     """A call that is given a value; ``made``: the numbers of its results."""
 
@@ -93,34 +103,33 @@ class _Use(NamedTuple):
     picks: bool = False
     keeps: bool = False
     keeps_rows: bool = False
-    by_row: bool = False  # a row of the result comes from one of what is given
+    behind: _Behind | None = None
     joins: bool = False
     rows: float | None = None  # the share of rows that it reads, if that is known
-    weighted: float | None = None  # the share of rows whose weight is not 0
+    weighted: Weighted | None = None
 
 
 class _Part(NamedTuple):
-    """What is read of a value: of its numbers; of its rows; and of these, as far as weights tell. Whatever
-    computes each row by itself can leave out what has no weight, all the way to where the rows come from.
-    """
+    """What is read of a value: of its numbers; of its rows; and of its positions, as far as weights tell."""
 
     numbers: float
     rows: float
-    weighted: float
+    weighted: Weighted = ALL
 
 
-_ALL, _NOTHING = _Part(1.0, 1.0, 1.0), _Part(0.0, 0.0, 0.0)
+_ALL, _NOTHING = _Part(1.0, 1.0), _Part(0.0, 0.0, NONE)
 
 
 class _Call(NamedTuple):
-    """``made``: the numbers of its results; ``by_row``: each row is computed by itself; ``rows``: the share
-    of them that a loss reads, else 1.
+    """``made``: the numbers of its results; ``by_row``: each row is computed by itself; ``behind``: for
+    weights, None if no position is; ``rows``: the share of them that a loss reads, else 1.
     """
 
     number: int
     name: str
     made: tuple[int, ...]
     by_row: bool
+    behind: _Behind | None
     rows: float
 
 
@@ -133,6 +142,7 @@ class Reads:
     def __init__(self, renumbered: Set[int] = frozenset()) -> None:
         self._renumbered = renumbered
         self._uses: dict[int, list[_Use]] = {}
+        self._shapes: dict[int, tuple[int, ...]] = {}
         self._sizes: dict[int, int] = {}
         self._row_sizes: dict[int, int] = {}
         self._calls: list[_Call] = []
@@ -167,7 +177,8 @@ class Reads:
         loss = _loss(name, arguments, options or {})
         is_softmax = name in _SOFTMAX and _over_last(arguments, options or {})
         by_row = is_softmax or loss is not None or (name in _BY_POSITION and not name.startswith("conv"))
-        weighted = _weighted(name, arguments)
+        behind = _Behind(1, 0) if loss is not None else _behind(name, arguments, options or {})
+        weighted = weights_of(name, arguments, given)
         if loss is not None and given:
             self._row_sizes[given[0]] = loss.classes
         for at, number in enumerate(given):
@@ -179,15 +190,15 @@ class Reads:
                 picks=at == 0 and name in _PICKS,
                 keeps=(name in _KEEPS and alike) or (at == 0 and name in _REDUCTIONS),
                 keeps_rows=(name in _KEEPS or is_softmax) and alike,
-                by_row=at == 0 and by_row,
+                behind=behind if at == 0 or name in _KEEPS | _JOINS else None,
                 joins=name in _JOINS,
-                weighted=weighted[at] if at < len(weighted) and len(given) == 2 else None,
+                weighted=weighted[at] if at < 2 else None,
                 rows=loss.rows if loss is not None and at == 0 else None,
             )
             self._uses.setdefault(number, []).append(use)
         for number, tensor in results:
             if number not in self._sizes:
-                self._sizes[number] = tensor.numel()
+                self._shapes[number], self._sizes[number] = tuple(tensor.shape), tensor.numel()
                 self._row_sizes[number] = tensor.shape[-1] if tensor.dim() else 1
             if is_wrapped or (in_place and tensor._base is not None):
                 continue  # a view is read by whatever reads the tensor that it is a view of
@@ -199,7 +210,7 @@ class Reads:
             if tensor.numel() <= _STATISTIC_AT_MOST:
                 self._living.setdefault(number, []).append(weakref.ref(tensor))
         if name and made:
-            self._calls.append(_Call(index, name, made, by_row, 1.0 if loss is None else loss.rows))
+            self._calls.append(_Call(index, name, made, by_row, behind, 1.0 if loss is None else loss.rows))
 
     def backward(self, tensors: Iterable[Tensor]) -> None:
         """One goes through all that these were computed from."""
@@ -231,7 +242,7 @@ class Reads:
         self._reads_unseen = self._reads_unseen or may_read_unseen()
         read = self._all_read(self._is_replaced)
         or_dropped = self._all_read(lambda number: self._is_replaced(number) or self._is_dropped(number))
-        for index, name, made, by_row, rows in self._calls:
+        for index, name, made, by_row, behind, rows in self._calls:
             if all(read[number] == _NOTHING for number in made):
                 yield Unread(index, 1.0, "replaced")
             elif all(or_dropped[number] == _NOTHING for number in made):
@@ -239,7 +250,12 @@ class Reads:
             elif len(made) == 1:
                 part = read[made[0]]
                 numbers = part.numbers if name in _BY_POSITION else 1.0
-                needed = min(numbers, part.rows, part.weighted, rows) if by_row else numbers
+                needed = numbers
+                if by_row:
+                    has_weights = behind is not None and part.weighted.fits(
+                        self._shapes[made[0]], behind.made
+                    )
+                    needed = min(numbers, part.rows, rows, part.weighted.share if has_weights else 1.0)
                 if needed <= (_ROWS_READ_AT_MOST if needed < numbers else _READ_AT_MOST):
                     yield Unread(index, 1 - needed, "unread")
 
@@ -273,38 +289,62 @@ class Reads:
         if uses is None:
             return _NOTHING if is_unread(number) else _ALL
         parts = [self._part(use, number, read) for use in uses]
-        part = _Part(*(min(1.0, sum(values)) for values in zip(*parts, strict=True)))
+        numbers, rows = sum(part.numbers for part in parts), sum(part.rows for part in parts)
+        part = _Part(min(1.0, numbers), min(1.0, rows), together(part.weighted for part in parts))
         return _ALL if part == _NOTHING and self._lives(number) else part
 
     def _part(self, use: _Use, number: int, read: dict[int, _Part]) -> _Part:
         results = [read.get(result, _ALL) for result in use.made]
         if results and all(part == _NOTHING for part in results):
             return _NOTHING
-        if use.rows is not None:
-            return _Part(1.0, use.rows, 1.0)
         if use.weighted is not None:
             return _Part(1.0, 1.0, use.weighted)
         if not results or not self._sizes[number]:
             return _ALL
+        weighted = self._passed_on(use, number, results)
+        if use.rows is not None:
+            return _Part(1.0, use.rows, weighted)
         if use.picks:
             sizes = [min(1.0, self._sizes[result] / self._sizes[number]) for result in use.made]
             numbers = sum(size * part.numbers for size, part in zip(sizes, results, strict=True))
             whole = all(self._row_sizes[result] == self._row_sizes[number] for result in use.made)
             rows = sum(size * part.rows for size, part in zip(sizes, results, strict=True)) if whole else 1.0
-            return _Part(numbers, rows, 1.0)
+            return _Part(numbers, rows, weighted)
         result, made = results[0], use.made[0]
         if use.joins:
-            return _Part(1.0, 1.0, result.weighted)
+            return _Part(1.0, 1.0, weighted)
         keeps_rows = use.keeps_rows and self._row_sizes[made] == self._row_sizes[number]
-        same_rows = use.by_row and self._row_count(made) == self._row_count(number)
-        return _Part(
-            result.numbers if use.keeps else 1.0,
-            result.rows if keeps_rows else 1.0,
-            result.weighted if keeps_rows or same_rows else 1.0,
-        )
+        return _Part(result.numbers if use.keeps else 1.0, result.rows if keeps_rows else 1.0, weighted)
 
-    def _row_count(self, number: int) -> float:
-        return self._sizes[number] / max(self._row_sizes[number], 1)
+    def _passed_on(self, use: _Use, number: int, results: list[_Part]) -> Weighted:
+        """What counts of a value, by what counts of the one result that is made of it."""
+        weighted, shape, made = results[0].weighted, self._shapes[number], self._shapes[use.made[0]]
+        if len(results) > 1 or use.behind is None or not weighted.fits(made, use.behind.made):
+            return ALL
+        share, positions, masks = weighted
+        parts = self._sizes[use.made[0]] // self._sizes[number] if use.joins else 1
+        of_part = Weighted(share, positions // parts, masks | {number})
+        if use.joins and of_part.fits(shape, use.behind.given):  # one of so many beside each other
+            return of_part
+        return weighted if weighted.fits(shape, use.behind.given) else ALL
+
+
+def _behind(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> _Behind | None:
+    """None for calls whose positions are not computed by themselves."""
+    if name in _SOFTMAX or name in _REDUCTIONS:
+        is_over_last = _over_last(arguments, options)
+        return _Behind(1, 1 if name in _SOFTMAX else 0) if is_over_last else None
+    if name == "__getitem__":
+        return None if _picks_positions(arguments[1:]) else _Behind(0, 0)
+    if name in _KEEPS or name in _JOINS:
+        return _Behind(0, 0)
+    return _Behind(1, 1) if name in _BY_POSITION and not name.startswith("conv") else None
+
+
+def _picks_positions(index: tuple[Any, ...]) -> bool:
+    """Whether tensors or lists are in it."""
+    parts = index[0] if index and isinstance(index[0], tuple) else index
+    return any(isinstance(part, Tensor | list) for part in parts)
 
 
 def _over_last(arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:
@@ -333,26 +373,3 @@ def _loss(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> _Lo
         return None
     ignored = options.get("ignore_index", arguments[4] if len(arguments) > 4 else _IGNORED)
     return _Loss(1 - int((target == ignored).sum()) / target.numel(), scores.shape[1])
-
-
-def _weighted(name: str, arguments: tuple[Any, ...]) -> tuple[float | None, ...]:
-    """Of a product with weights that are one number a row, for each of the two the share of rows whose weight
-    is not 0; None for the weights themselves.
-    """
-    if name not in _PRODUCTS or len(arguments) != 2 or not all(isinstance(one, Tensor) for one in arguments):
-        return ()
-    return tuple(_not_zero(rows, weights) for rows, weights in (arguments, arguments[::-1]))
-
-
-def _not_zero(rows: Tensor, weights: Tensor) -> float | None:
-    """None too for more than a half, where none has a weight (what is learned may not have begun), and on a
-    GPU, where to count would make the script wait.
-    """
-    if not rows.dim() or weights.shape[-1:] != (1,) or isinstance(weights, torch.nn.Parameter):
-        return None
-    if rows.shape[-1] == 1 or weights.numel() * rows.shape[-1] != rows.numel():
-        return None
-    if weights.device.type != "cpu" or not 0 < weights.numel() <= _WEIGHTS_AT_MOST:
-        return None
-    share = int(weights.detach().count_nonzero()) / weights.numel()
-    return share if 0 < share <= _READ_AT_MOST else None
