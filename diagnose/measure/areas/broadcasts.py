@@ -12,6 +12,7 @@ from diagnose.measure.view import NO_ROWS, Rows
 from diagnose.measure.work import outermost
 
 PAIRS_OP, WITHIN_OP = r"^aten::(sub|mul)$", r"^aten::(pow|square|mul)$"
+ALONE_OP = r"^aten::(cosine_similarity|pairwise_distance)$"  # make pairs and sum them up
 SUMS_OP = r"^aten::(sum|mean|norm|linalg_vector_norm)$"
 NAMED_BY_LIBRARIES = r"^(?!aten::)"
 VIEWS = r"^aten::(unsqueeze|squeeze|view|reshape|expand|transpose|permute|t|slice|select|contiguous|detach)$"
@@ -31,7 +32,9 @@ def _summed_pairs(view: Selection) -> Rows:
     rows = outermost(view, own & ~view.name_matches(NAMED_BY_LIBRARIES))
     rows = rows[~view.name_matches(VIEWS)[rows]]
     makes, sums, goes_on = (view.name_matches(pattern) for pattern in (PAIRS_OP, SUMS_OP, WITHIN_OP))
-    shapes, found = view.host["shapes"].array, []
+    shapes = view.host["shapes"].array
+    alone = rows[view.name_matches(ALONE_OP)[rows]].tolist()
+    found = [row for row in alone if _of_pairs([shape_of(shape) for shape in input_shapes(shapes[row])[:2]])]
     for at in np.flatnonzero(makes[rows]).tolist():
         pairs = _of_pairs([shape_of(shape) for shape in input_shapes(shapes[rows[at]])[:2]])
         for number, row in enumerate(rows[at + 1 : at + 1 + BEHIND].tolist() if pairs else []):
