@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from diagnose.run.child.products.pair_ways import inverse_ways, pooling_ways
-from tests.run.dataflow.test_dataflow import seen
+from tests.run.dataflow.looking import seen
 
 HERE = Path(__file__)
 LINES = HERE.read_text().splitlines()

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tests.run.dataflow.test_dataflow import seen
+from tests.run.dataflow.looking import seen
 
 HERE = Path(__file__)
 LINES = HERE.read_text().splitlines()

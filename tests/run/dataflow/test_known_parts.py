@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from diagnose.run.child.dataflow.known_parts import KnownParts
 from diagnose.run.child.products import known_parts_trial
 from diagnose.run.child.values import Call, Values
-from tests.run.dataflow.test_dataflow import seen
+from tests.run.dataflow.looking import seen
 
 HERE = Path(__file__)
 LINES = HERE.read_text().splitlines()

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from tests.run.dataflow.test_dataflow import seen
+from tests.run.dataflow.looking import seen
 
 HERE = Path(__file__)
 

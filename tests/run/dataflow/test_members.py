@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.run.dataflow.test_dataflow import seen
+from tests.run.dataflow.looking import seen
 
 HERE = Path(__file__)
 LINES = HERE.read_text().splitlines()

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from diagnose.run.child.products.pooling import left_as_two_pools, pooling_of, two_pools
-from tests.run.dataflow.test_dataflow import seen
+from tests.run.dataflow.looking import seen
 
 POOLS = {"avg_pool2d": functional.avg_pool2d, "max_pool2d": functional.max_pool2d}
 

@@ -1,0 +1,54 @@
+"""Steps that the look at the dataflow sees, and what it tells of them by the line's text."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from diagnose.run.child.dataflow.dataflow import Dataflow
+from diagnose.run.child.places import Places
+
+HERE = Path(__file__).parent
+
+
+def seen(step: Callable[[], Any]) -> dict[str, Any]:
+    flow = Dataflow(Places(str(HERE), str(HERE)))
+    assert flow.begin()
+    step()
+    assert [flow.step() for _ in range(6)] == [False] * 5 + [True]
+    assert flow.facts is not None and torch.overrides._get_current_function_mode() is None
+    return flow.facts
+
+
+def text_of(place: dict[str, Any]) -> str:
+    assert Path(place["file"]).parent == HERE
+    return linecache.getline(place["file"], place["line"]).strip()
+
+
+def at_once(step: Callable[[], Any]) -> dict[str, tuple[int, int]]:
+    """By the line's text: rounds, and calls that could be one."""
+    return {text_of(one): (one["rounds"], one["call_count"]) for one in seen(step)["at_once"]}
+
+
+def again(step: Callable[[], Any]) -> dict[str, int]:
+    return {text_of(one): one["call_count"] for one in seen(step)["again"]}
+
+
+def again_later(steps: list[Callable[[], Any]]) -> dict[str, float]:
+    """Calls a step that ask for what the one before has."""
+    return of_six_steps(steps, "again")
+
+
+def of_six_steps(steps: list[Callable[[], Any]], what: str) -> dict[str, float]:
+    flow = Dataflow(Places(str(HERE), str(HERE)))
+    assert flow.begin()
+    assert len(steps) == 6
+    for step in steps:
+        step()
+        flow.step()
+    assert flow.facts is not None
+    return {text_of(one): one["call_count"] for one in flow.facts[what]}
