@@ -29,6 +29,7 @@ Kind = Literal["line", "annotation", "module", "operator", "function", "call", "
 MOST_TOLD = 0.8  # of the time: a name that holds more is no answer to who spends it
 # A line that calls one of these is known to every reader: what is inside is asked about.
 _PARTS = ("forward", "backward", "optimizer", "tick")
+_LOSS = r"(Loss|Similarity|Distance)_\d+$"  # modules that are called as functions are, not parts of a model
 _INNER: tuple[Kind, ...] = ("call", "operator", "function")
 _PLACES: tuple[Kind, ...] = ("line", "annotation", "module")
 # Ranges around a step, and torch's around its wrappers of a model.
@@ -155,7 +156,7 @@ class Naming:
         whole, innermost_operator = view.outermost_ops(rows), named(is_op)
         operator = np.where(is_op[whole], inner[whole], -1)
         lines, line_name = _lines(view)
-        own = np.where(_is_part(view, lines), -1, lines)
+        own = np.where(self._is_part(lines, is_module), -1, lines)
 
         def by(kind: Kind) -> Callable[[int], Name]:
             return lambda number: Name(kind, _text(kind, str(view.name.categories[number])))
@@ -181,6 +182,17 @@ class Naming:
             (Level("function", by("function"), always=True), named(is_frame)),
             (Level("call", by("call"), always=True), np.where(is_call, inner, -1)),
         ]
+
+    def _is_part(self, lines: np.ndarray, is_module: np.ndarray) -> np.ndarray:
+        """Which events belong to a line that calls a part of the step; a loss is none."""
+        view = self.view
+        marks, modules = view.marked(*_PARTS), np.flatnonzero(is_module)
+        mark, is_loss = nearest(marks, self.around, modules), view.name_matches(_LOSS)[modules]
+        calls_loss, calls_other = (
+            np.isin(np.arange(len(marks)), mark[(mark >= 0) & which]) for which in (is_loss, ~is_loss)
+        )
+        parts = np.unique(lines[marks & ~(calls_loss & ~calls_other)])
+        return np.isin(lines, parts[parts >= 0])
 
 
 def _classes(view: Selection, calls: np.ndarray) -> tuple[np.ndarray, Callable[[int], Name]]:
@@ -213,12 +225,6 @@ def _lines(view: Selection) -> tuple[np.ndarray, Callable[[int], Name]]:
         return Name("line", str(row["function"]), str(row["file"]), int(row["line"]))
 
     return numbers, name
-
-
-def _is_part(view: Selection, lines: np.ndarray) -> np.ndarray:
-    """Which events belong to a line that calls a part of the step."""
-    parts = np.unique(lines[view.marked(*_PARTS)])
-    return np.isin(lines, parts[parts >= 0])
 
 
 @once

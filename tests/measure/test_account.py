@@ -180,6 +180,26 @@ def test_the_models_work_is_by_the_lines_that_the_detail_phase_knows() -> None:
     assert [one.name.text for one in whole["forward"].spenders] == ["aten::mm", "aten::add"]
 
 
+def test_a_loss_is_told_by_the_line_that_calls_it() -> None:
+    """Which calls of the model are known to every reader: what is inside them is asked about."""
+    found = rows("""
+        main  0    1000  step    ProfilerStep#1
+        main  0    500   mark    forward@9
+        main  0    500   python  nn.Module: Net_0
+        main  0    480   op      aten::mm
+        main  500  300   mark    forward@20
+        main  500  300   python  nn.Module: CosineSimilarity_0
+        main  500  290   op      aten::cosine_similarity
+        main  800  100   mark    forward@30
+        main  800  60    python  nn.Module: Net_0
+        main  800  60    op      aten::mm
+        main  860  40    python  nn.Module: CrossEntropyLoss_0
+        main  860  40    op      aten::cross_entropy_loss
+    """)
+    names = {(one.name.text, one.name.line) for one in found["forward"].spenders}
+    assert names == {("Net", -1), ("main", 20), ("CrossEntropyLoss", -1)}
+
+
 def test_operators_beside_the_model_are_told_by_the_lines_that_call_them() -> None:
     """Of 600 outside of it line 20 takes 450 and line 21 150, or line 20 all; either is a part of what the
     operators take in the timeline.
