@@ -115,6 +115,13 @@ _another_way(
     saved="Share of the step that multiplying the known part ahead saves",
 )
 _another_way(
+    "one_end",
+    "one_end",
+    "bidirectional recurrent networks of which only the last time step is read",
+    left="Share of the time of these networks that is left if the reverse direction computes that step alone",
+    saved="Share of the step that the reverse direction's other steps take",
+)
+_another_way(
     "inverses_multiplied",
     "inverted",
     "inverting matrices only to multiply by the inverse, and that product",

@@ -15,9 +15,15 @@ from diagnose.run.child.places import Places
 HERE = Path(__file__).parent
 
 
-def seen(step: Callable[[], Any]) -> dict[str, Any]:
+def looking() -> Dataflow:
+    """One that has begun."""
     flow = Dataflow(Places(str(HERE), str(HERE)))
     assert flow.begin()
+    return flow
+
+
+def seen(step: Callable[[], Any]) -> dict[str, Any]:
+    flow = looking()
     step()
     assert [flow.step() for _ in range(6)] == [False] * 5 + [True]
     assert flow.facts is not None and torch.overrides._get_current_function_mode() is None
@@ -44,8 +50,7 @@ def again_later(steps: list[Callable[[], Any]]) -> dict[str, float]:
 
 
 def of_six_steps(steps: list[Callable[[], Any]], what: str) -> dict[str, float]:
-    flow = Dataflow(Places(str(HERE), str(HERE)))
-    assert flow.begin()
+    flow = looking()
     assert len(steps) == 6
     for step in steps:
         step()

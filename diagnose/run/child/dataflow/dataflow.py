@@ -15,9 +15,10 @@ dense ones of channels by themselves (`depthwise`), rows that are moved number b
 networks given equal rows (`equal_rows`), three matrices multiplied in the costlier order (`order`), pictures
 enlarged before a convolution of one point (`enlarged`), buffers copied whole to take in a few rows
 (`shifted`), attention of which a mask leaves few pairs (`masked`), layers of one shape called in turn
-(`members`), ones in a loop whose input is in part known ahead of it (`known_parts`), penalties on weights
-(`penalties`), calls by which `torch.distributions` checks what it is given (`checks`), and those of normal
-distributions all of whose covariances are 0 (`diagonal`).
+(`members`), ones in a loop whose input is in part known ahead of it (`known_parts`), bidirectional networks
+of which one end is read (`one_end`), penalties on weights (`penalties`), calls by which `torch.distributions`
+checks what it is given (`checks`), and those of normal distributions all of whose covariances are 0
+(`diagonal`).
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ from .call_places import Activations, Site, apart, is_power_iteration, site_of_c
 from .dataflow_facts import DataflowFacts
 from .feeds import Feeds
 from .known_parts import KnownParts
+from .one_end import OneEnd
 from .penalties import Made
 from .sample_work import Origin, SampleWork, tell_of_batches, told_at
 from .seen_step import TRIED_ROUNDS, Again, Cells, Group, SeenStep
@@ -110,6 +112,7 @@ class Dataflow(TorchFunctionMode):
     def step(self) -> bool:
         """A step has ended. Whether it was the last one."""
         self._activations = Activations()  # a function that is over keeps its tensors no longer
+        self._one_end.step()
         attempt("looking at what is kept", self._reads_of_step, None)
         is_first = self._first_calls is None
         if is_first:
@@ -148,7 +151,7 @@ class Dataflow(TorchFunctionMode):
         self._step = self._first = SeenStep()
         self._products = Products()  # of the first step
         self._later, self._shifted, self._feeds = [], Shifted(), Feeds()
-        self._known = KnownParts(self._values)  # of the first step
+        self._known, self._one_end = KnownParts(self._values), OneEnd()
         self._written: set[int] = set()  # values (by number) that were written to
         self._samples = SampleWork()
         self._tried: dict[Any, float | None] = {}
@@ -244,10 +247,12 @@ class Dataflow(TorchFunctionMode):
             self._step.of_others |= site.around
         elif site is not None and origin == Origin.SAMPLES and not _is_view_of(results[0], call.given):
             self._step.of_samples[tuple(frame.place for frame in site.frames)] += ns
+        by = self._made[-1] if site is not None else None
+        self._one_end.call(call, numbered, by)
         if self._first_calls is None and numbered:
             self._step.lookups.call(call.name, call.given)
             number, result = numbered[0]
-            self._products.made(call, result, number, self._made[-1] if site is not None else None)
+            self._products.made(call, result, number, by)
             self._known.made(call, number, result)
             self._add_penalty(call, site, result, number)
         name = call.name if site or not results else ""
@@ -413,7 +418,14 @@ class Dataflow(TorchFunctionMode):
         shifted = self._shifted.calls() if self._steps else None
         known = self._known.calls({key for key, cells in self._first.cells.items() if cells.are_free})
         told = DataflowFacts(
-            self._first, self._later, self._products, unread, self._written, shifted, known
+            self._first,
+            self._later,
+            self._products,
+            unread,
+            self._written,
+            shifted,
+            known,
+            self._one_end.calls(),
         ).told()
         return told | {"trained_on": [place._asdict() for place in sorted(self._feeds.lines())]}
 

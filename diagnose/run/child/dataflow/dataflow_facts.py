@@ -24,7 +24,8 @@ class DataflowFacts:
     """``first``: the step whose calls are told; ``later``: those after the early ones. ``unread``: calls of
     the first step, by how little is read of them. ``written``: values (by number) that were written to.
     ``shifted``: calls of the first step that copy a buffer to take in a few rows; ``known``: those of layers
-    whose input is in part known ahead of their loop.
+    whose input is in part known ahead of their loop; ``one_end``: those of bidirectional networks of which
+    the last time step is read.
     """
 
     first: SeenStep
@@ -34,6 +35,7 @@ class DataflowFacts:
     written: set[int]
     shifted: Mendable | None
     known: Mendable
+    one_end: Mendable
 
     def told(self) -> dict[str, Any]:
         """Times in ns of the one step. ``at_once``: lines of the user's whose calls could be one instead of
@@ -79,6 +81,7 @@ class DataflowFacts:
             **({} if self.shifted is None else {"shifted": self._with_left(self.shifted)}),
             "members": self._with_left(self._members()),
             "known_parts": self._with_left(self.known),
+            "one_end": self._with_left(self.one_end),
             "lookups": step.lookups.facts,
             "diagonal": self._of_lines(step.of_covariance if step.diagonal == {True} else {}),
         }

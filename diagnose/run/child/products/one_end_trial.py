@@ -1,0 +1,75 @@
+"""What a bidirectional recurrent network takes of whose output one end is read, if its reverse direction
+computes that end alone. Both are tried on what the script's is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..inspection import inside_a_transform
+from ..values import Call
+from .product_trial import LONG_NS, share_left
+
+_STATES = {"lstm": 2, "gru": 1, "rnn_tanh": 1, "rnn_relu": 1}
+_ARGUMENTS = 9  # of a padded batch; packed ones have the lengths besides
+_STEPS_AT_LEAST = 4
+
+
+def is_both_ways(call: Call) -> bool:
+    """Whether that is such a network's call, of batches and without projections, on a processor."""
+    if call.name not in _STATES or len(call.arguments) != _ARGUMENTS or call.options or inside_a_transform():
+        return False
+    inputs, _, weights, has_biases, layers, _, _, both_ways, batch_first = call.arguments
+    if not both_ways or not isinstance(inputs, Tensor) or inputs.dim() != 3 or inputs.device.type != "cpu":
+        return False
+    is_plain = len(weights) == 2 * layers * (4 if has_biases else 2)
+    return is_plain and inputs.shape[int(batch_first)] >= _STEPS_AT_LEAST
+
+
+def left_at_one_end(call: Call, ns: int, *, is_trained: bool) -> float | None:
+    """The share of such a call's time, and of its backward's (``is_trained``), that is left; None where it
+    takes too long to try. ``ns``: what the script's took.
+    """
+    return None if ns > LONG_NS else share_left(*ways(call), is_trained=is_trained)
+
+
+Way = tuple[Callable[..., Tensor], list[Tensor]]
+
+
+def ways(call: Call) -> tuple[Way, Way]:
+    """Of the last time step, by the whole network and by one whose last layer is computed so."""
+    inputs, state, weights, has_biases, layers, _, trains, _, batch_first = call.arguments
+    states = list(state) if isinstance(state, tuple | list) else [state]
+    network, each = getattr(torch, call.name), 4 if has_biases else 2
+    time = int(batch_first)
+
+    def run(
+        rows: Tensor, states: Sequence[Tensor], weights: Sequence[Tensor], layers: int, *, both_ways: bool
+    ) -> Tensor:
+        # without the dropout between layers: the script's random numbers stay what they are
+        given: Any = states if len(states) > 1 else states[0]
+        output: Tensor = network(
+            rows, given, weights, has_biases, layers, 0.0, trains, both_ways, batch_first
+        )[0]
+        return output
+
+    def as_is(rows: Tensor, *given: Tensor) -> Tensor:
+        states, weights = given[: len(given) - 2 * layers * each], given[-2 * layers * each :]
+        return run(rows, states, weights, layers, both_ways=True).select(time, -1)
+
+    def at_one_end(rows: Tensor, *given: Tensor) -> Tensor:
+        states, weights = given[: len(given) - 2 * layers * each], given[-2 * layers * each :]
+        if layers > 1:
+            below = [state[:-2] for state in states]
+            rows = run(rows, below, weights[: -2 * each], layers - 1, both_ways=True)
+        forward, reverse = weights[-2 * each : -each], weights[-each:]
+        there = run(rows, [state[-2:-1] for state in states], forward, 1, both_ways=False)
+        back = run(rows.narrow(time, -1, 1), [state[-1:] for state in states], reverse, 1, both_ways=False)
+        return torch.cat([there.select(time, -1), back.select(time, 0)], -1)
+
+    given = [inputs, *states, *weights]
+    return (as_is, given), (at_one_end, given)
