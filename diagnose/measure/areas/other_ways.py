@@ -117,9 +117,9 @@ _another_way(
 _another_way(
     "one_end",
     "one_end",
-    "bidirectional recurrent networks of which only the last time step is read",
-    left="Share of the time of these networks that is left if the reverse direction computes that step alone",
-    saved="Share of the step that the reverse direction's other steps take",
+    "bidirectional recurrent networks of which one direction is hardly read",
+    left="Share of the time of these networks that is left if what is read alone is computed",
+    saved="Share of the step that the direction takes that is hardly read",
 )
 _another_way(
     "inverses_multiplied",

@@ -9,13 +9,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from diagnose.run.child.products.one_end_trial import is_both_ways, ways
+from diagnose.run.child.products.one_end_trial import End, is_both_ways, ways
 from diagnose.run.child.values import Call, Values
 from tests.run.dataflow.looking import looking, seen, text_of
 
 
 def left_of(step: Callable[[], Any]) -> dict[str, float]:
-    """By the line's text, the share of its time that is left."""
+    """By the line's text, the share of its time that is left. A process's first call may take long."""
+    step()
     return {text_of(line): line["left_ns"] / line["ns"] for line in seen(step)["one_end"]}
 
 
@@ -42,6 +43,19 @@ def test_the_last_step_of_both_directions(read: Callable[[Tensor], Tensor]) -> N
     assert 0.3 < told["output, _ = network(rows)"] < 0.85
 
 
+def test_the_last_final_state_is_the_reverse_directions() -> None:
+    """Half of the network is left."""
+    network, rows = nn.LSTM(16, 8, batch_first=True, bidirectional=True), torch.rand(4, 30, 16)
+
+    def step() -> None:
+        _, (state, _) = network(rows)
+        state[-1].sum().backward()
+
+    told = left_of(step)
+    assert told.keys() == {"_, (state, _) = network(rows)"}
+    assert 0.3 < told["_, (state, _) = network(rows)"] < 0.85
+
+
 def test_time_may_come_first() -> None:
     network, rows = nn.LSTM(16, 8, bidirectional=True), torch.rand(30, 4, 16)
     assert left_of(lambda: network(rows)[0][-1].sum()).keys() == {
@@ -58,6 +72,7 @@ def test_time_may_come_first() -> None:
         lambda output, state: output[-1],  # a sample
         lambda output, state: output[:, [-1]].squeeze(1),
         lambda output, state: state[0],
+        lambda output, state: torch.cat([state[-2], state[-1]], -1),
     ],
 )
 def test_what_else_is_read_needs_all_steps(use: Callable[[Tensor, Tensor], Tensor]) -> None:
@@ -87,7 +102,8 @@ def test_one_direction_needs_all_its_steps() -> None:
 
 @pytest.mark.parametrize("kind", [nn.GRU, nn.LSTM, nn.RNN])
 @pytest.mark.parametrize("options", [{}, {"num_layers": 3, "bias": False, "batch_first": True}], ids=str)
-def test_both_ways_give_the_same(kind: type[nn.RNNBase], options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("end", list(End))
+def test_both_ways_give_the_same(end: End, kind: type[nn.RNNBase], options: dict[str, Any]) -> None:
     network, rows = kind(5, 4, bidirectional=True, **options), torch.rand(6, 7, 5)
     found: list[Call] = []
 
@@ -99,7 +115,9 @@ def test_both_ways_give_the_same(kind: type[nn.RNNBase], options: dict[str, Any]
             return func(*args, **(kwargs or {}))
 
     with Looking():
-        output, _ = network(rows)
-    as_is, at_one_end = (way(*given) for way, given in ways(*found))
-    torch.testing.assert_close(as_is, output.select(int(network.batch_first), -1))
+        output, states = network(rows)
+    state = states[0] if kind is nn.LSTM else states
+    as_is, at_one_end = (way(*given) for way, given in ways(*found, end))
+    last = output.select(int(network.batch_first), -1) if end is End.OUTPUT else state[-1]
+    torch.testing.assert_close(as_is, last)
     torch.testing.assert_close(at_one_end, as_is)

@@ -24,8 +24,8 @@ class DataflowFacts:
     """``first``: the step whose calls are told; ``later``: those after the early ones. ``unread``: calls of
     the first step, by how little is read of them. ``written``: values (by number) that were written to.
     ``shifted``: calls of the first step that copy a buffer to take in a few rows; ``known``: those of layers
-    whose input is in part known ahead of their loop; ``one_end``: those of bidirectional networks of which
-    the last time step is read.
+    whose input is in part known ahead of their loop; ``one_end``: those of bidirectional networks one
+    of whose directions is hardly read.
     """
 
     first: SeenStep

@@ -1,5 +1,5 @@
-"""Bidirectional recurrent networks of whose output only the last time step is read: there the reverse
-direction has seen that step alone, and all its others are computed for nothing.
+"""Bidirectional recurrent networks one of whose directions is hardly read. At the last time step of the
+output the reverse one has seen that step alone; and the last of the final states, `h[-1]`, is its own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..line_sums import Mendable
 from ..products.call_pairs import By
-from ..products.one_end_trial import is_both_ways, left_at_one_end
+from ..products.one_end_trial import End, is_both_ways, left_at_one_end
 from ..values import Call
 
 # a shape or a kind: no number is read
@@ -22,14 +22,23 @@ _METADATA = {"__get__", "size", "dim", "ndimension", "numel", "nelement", "__len
 @dataclass
 class _Network:
     """A ``call`` of one, until its step is over, by whom it was made, and the dimension of time; the share
-    of its time that is left, once its last step is read.
+    of its time that is left, once one ``end`` of it is read.
     """
 
     call: Call | None
     by: By
     time: int
+    end: End | None = None
     left: float | None = None
     is_needed: bool = False  # something else of it is read, too
+
+    def read(self, call: Call, end: End) -> None:
+        picks = picks_last(call, self.time if end is End.OUTPUT else 0)
+        if self.is_needed or not picks or self.end not in (None, end):
+            self.is_needed = True
+        elif self.end is None and self.call is not None:
+            _, ns, trained_ns = self.by
+            self.end, self.left = end, left_at_one_end(self.call, end, ns, is_trained=trained_ns > 0)
 
 
 class OneEnd:
@@ -44,10 +53,9 @@ class OneEnd:
         """``results``: with their numbers; ``by``: its line, ns, and ns if it is trained."""
         if call.name not in _METADATA:
             for number in call.numbers:
-                if number in self._states:
-                    self._states[number].is_needed = True
-                elif number in self._outputs:
-                    _read(self._outputs[number], call)
+                for end, networks in ((End.OUTPUT, self._outputs), (End.STATE, self._states)):
+                    if number in networks:
+                        networks[number].read(call, end)
         if self._is_first and by is not None and len(results) > 1 and is_both_ways(call):
             network = _Network(call, by, time=int(call.arguments[-1]))
             (output, _), *states = results
@@ -66,14 +74,6 @@ class OneEnd:
             if network.left is not None and not network.is_needed:
                 found.add(*network.by, network.left)
         return found
-
-
-def _read(network: _Network, call: Call) -> None:
-    if network.is_needed or not picks_last(call, network.time):
-        network.is_needed = True
-    elif network.left is None and network.call is not None:
-        _, ns, trained_ns = network.by
-        network.left = left_at_one_end(network.call, ns, is_trained=trained_ns > 0)
 
 
 def picks_last(call: Call, dimension: int) -> bool:

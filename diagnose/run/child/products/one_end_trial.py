@@ -1,10 +1,11 @@
-"""What a bidirectional recurrent network takes of whose output one end is read, if its reverse direction
-computes that end alone. Both are tried on what the script's is given.
+"""What a bidirectional recurrent network takes of which one end is read, if that alone is computed. Both are
+tried on what the script's is given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import Enum
 from typing import Any
 
 import torch
@@ -19,6 +20,13 @@ _ARGUMENTS = 9  # of a padded batch; packed ones have the lengths besides
 _STEPS_AT_LEAST = 4
 
 
+class End(Enum):
+    """What is read."""
+
+    OUTPUT = "the last time step of the output, where the reverse direction begins"
+    STATE = "the last final state, where the reverse direction ends"
+
+
 def is_both_ways(call: Call) -> bool:
     """Whether that is such a network's call, of batches and without projections, on a processor."""
     if call.name not in _STATES or len(call.arguments) != _ARGUMENTS or call.options or inside_a_transform():
@@ -30,18 +38,18 @@ def is_both_ways(call: Call) -> bool:
     return is_plain and inputs.shape[int(batch_first)] >= _STEPS_AT_LEAST
 
 
-def left_at_one_end(call: Call, ns: int, *, is_trained: bool) -> float | None:
+def left_at_one_end(call: Call, end: End, ns: int, *, is_trained: bool) -> float | None:
     """The share of such a call's time, and of its backward's (``is_trained``), that is left; None where it
     takes too long to try. ``ns``: what the script's took.
     """
-    return None if ns > LONG_NS else share_left(*ways(call), is_trained=is_trained)
+    return None if ns > LONG_NS else share_left(*ways(call, end), is_trained=is_trained)
 
 
 Way = tuple[Callable[..., Tensor], list[Tensor]]
 
 
-def ways(call: Call) -> tuple[Way, Way]:
-    """Of the last time step, by the whole network and by one whose last layer is computed so."""
+def ways(call: Call, end: End) -> tuple[Way, Way]:
+    """To that end, by the whole network and by one of whose last layer only what is read is computed."""
     inputs, state, weights, has_biases, layers, _, trains, _, batch_first = call.arguments
     states = list(state) if isinstance(state, tuple | list) else [state]
     network, each = getattr(torch, call.name), 4 if has_biases else 2
@@ -49,26 +57,30 @@ def ways(call: Call) -> tuple[Way, Way]:
 
     def run(
         rows: Tensor, states: Sequence[Tensor], weights: Sequence[Tensor], layers: int, *, both_ways: bool
-    ) -> Tensor:
+    ) -> Sequence[Tensor]:
         # without the dropout between layers: the script's random numbers stay what they are
         given: Any = states if len(states) > 1 else states[0]
-        output: Tensor = network(
+        results: Sequence[Tensor] = network(
             rows, given, weights, has_biases, layers, 0.0, trains, both_ways, batch_first
-        )[0]
-        return output
+        )
+        return results
 
     def as_is(rows: Tensor, *given: Tensor) -> Tensor:
         states, weights = given[: len(given) - 2 * layers * each], given[-2 * layers * each :]
-        return run(rows, states, weights, layers, both_ways=True).select(time, -1)
+        output, state, *_ = run(rows, states, weights, layers, both_ways=True)
+        return output.select(time, -1) if end is End.OUTPUT else state[-1]
 
     def at_one_end(rows: Tensor, *given: Tensor) -> Tensor:
         states, weights = given[: len(given) - 2 * layers * each], given[-2 * layers * each :]
         if layers > 1:
             below = [state[:-2] for state in states]
-            rows = run(rows, below, weights[: -2 * each], layers - 1, both_ways=True)
+            rows, *_ = run(rows, below, weights[: -2 * each], layers - 1, both_ways=True)
         forward, reverse = weights[-2 * each : -each], weights[-each:]
-        there = run(rows, [state[-2:-1] for state in states], forward, 1, both_ways=False)
-        back = run(rows.narrow(time, -1, 1), [state[-1:] for state in states], reverse, 1, both_ways=False)
+        first, last = ([state[at : at + 1] for state in states] for at in (-2 + 2 * layers, -1 + 2 * layers))
+        if end is End.STATE:
+            return run(rows.flip(time), last, reverse, 1, both_ways=False)[1][-1]
+        there, *_ = run(rows, first, forward, 1, both_ways=False)
+        back, *_ = run(rows.narrow(time, -1, 1), last, reverse, 1, both_ways=False)
         return torch.cat([there.select(time, -1), back.select(time, 0)], -1)
 
     given = [inputs, *states, *weights]
