@@ -65,23 +65,26 @@ def ways(call: Call, end: End) -> tuple[Way, Way]:
         )
         return results
 
+    count, below = len(states), 2 * (layers - 1) * each  # of states, and of weights below the last layer
+
     def as_is(rows: Tensor, *given: Tensor) -> Tensor:
-        states, weights = given[: len(given) - 2 * layers * each], given[-2 * layers * each :]
-        output, state, *_ = run(rows, states, weights, layers, both_ways=True)
+        output, state, *_ = run(rows, given[:count], given[count:], layers, both_ways=True)
         return output.select(time, -1) if end is End.OUTPUT else state[-1]
 
     def at_one_end(rows: Tensor, *given: Tensor) -> Tensor:
-        states, weights = given[: len(given) - 2 * layers * each], given[-2 * layers * each :]
+        states, weights = given[:count], given[count:]
         if layers > 1:
-            below = [state[:-2] for state in states]
-            rows, *_ = run(rows, below, weights[: -2 * each], layers - 1, both_ways=True)
-        forward, reverse = weights[-2 * each : -each], weights[-each:]
-        first, last = ([state[at : at + 1] for state in states] for at in (-2 + 2 * layers, -1 + 2 * layers))
+            rows, *_ = run(
+                rows, [state[:-2] for state in states], weights[:below], layers - 1, both_ways=True
+            )
+        last = [state[-1:] for state in states]
         if end is End.STATE:
-            return run(rows.flip(time), last, reverse, 1, both_ways=False)[1][-1]
-        there, *_ = run(rows, first, forward, 1, both_ways=False)
+            return run(rows.flip(time), last, weights[below:], 1, both_ways=False)[1][-1]
+        forward, reverse = weights[below : below + each], weights[below + each :]
+        there, *_ = run(rows, [state[-2:-1] for state in states], forward, 1, both_ways=False)
         back, *_ = run(rows.narrow(time, -1, 1), last, reverse, 1, both_ways=False)
         return torch.cat([there.select(time, -1), back.select(time, 0)], -1)
 
-    given = [inputs, *states, *weights]
-    return (as_is, given), (at_one_end, given)
+    unread = weights[below : below + each] if end is End.STATE else []
+    needed = [weight for weight in weights if not any(weight is one for one in unread)]
+    return (as_is, [inputs, *states, *weights]), (at_one_end, [inputs, *states, *needed])
