@@ -122,6 +122,13 @@ _another_way(
     saved="Share of the step that the direction takes that is hardly read",
 )
 _another_way(
+    "bilinear_forms",
+    "bilinear",
+    "bilinear forms by torch's operator for three factors",
+    left="Share of the time of these forms that two matrix products leave",
+    saved="Share of the step that two matrix products save on these forms",
+)
+_another_way(
     "inverses_multiplied",
     "inverted",
     "inverting matrices only to multiply by the inverse, and that product",

@@ -15,6 +15,7 @@ from ..line_sums import Mendable, Sum
 from ..places import Place
 from ..values import Call
 from .attention_trial import Attention, WrittenAttention, left_by_fused
+from .bilinear import is_bilinear, left_as_products
 from .call_pairs import By, CallPairs
 from .convolution import Convolution, convolution_of
 from .equal_rows import EqualRows
@@ -47,6 +48,7 @@ WAYS = (
     "masked",
     "separable",
     "long_kernel",
+    "bilinear",
     "by_number",
     "equal_rows",
     "order",
@@ -108,6 +110,8 @@ class Products:
             yield "attention", partial(left_by_fused, attention, ns, is_trained=is_trained)
         if is_one_step(call):
             yield "one_step", partial(left_by_cells, call, ns, is_trained=is_trained)
+        if is_bilinear(call):
+            yield "bilinear", partial(left_as_products, call, ns, is_trained=is_trained)
         empty = nearly_empty(name, given)
         if empty is not None:
             matrix, other, comes_first = empty
