@@ -129,6 +129,13 @@ _another_way(
     saved="Share of the step that two matrix products save on these forms",
 )
 _another_way(
+    "signal_layouts",
+    "signal_layout",
+    "1-D convolutions of a network with three and more",
+    left="Share of the time of these convolutions that is left as 2-D ones with the channels last",
+    saved="Share of the step that the other layout saves on these convolutions",
+)
+_another_way(
     "inverses_multiplied",
     "inverted",
     "inverting matrices only to multiply by the inverse, and that product",

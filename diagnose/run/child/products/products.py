@@ -28,6 +28,7 @@ from .pooling import left_as_two_pools, pooling_of
 from .repeated_matrices import left_by_einsum, without_copies
 from .repeats import RepeatedRows
 from .separable import column_and_row, left_as_two
+from .signal_layout import is_network, is_signal, left_with_channels_last
 from .sparse_trial import is_by_coordinates, left_if_by_rows, left_if_sparse
 from .taps import left_without_padding
 from .whole_rows import left_as_rows, moved_rows
@@ -49,6 +50,7 @@ WAYS = (
     "separable",
     "long_kernel",
     "bilinear",
+    "signal_layout",
     "by_number",
     "equal_rows",
     "order",
@@ -96,6 +98,12 @@ class Products:
         for way, left_by_trial in self._tried(call, attention, convolution, result, ns):
             self._add_tried(way, place, ns, trained_ns, left_by_trial)
 
+    def way(self, name: str) -> Mendable:
+        """What was seen of one of `WAYS`."""
+        seen = self.ways[name]
+        is_few = name == "signal_layout" and not is_network(sum(one.call_count for one in seen.sums.values()))
+        return Mendable() if is_few else seen
+
     def _tried(
         self,
         call: Call,
@@ -133,6 +141,8 @@ class Products:
             yield "patches", partial(left_as_product, convolution, ns, is_trained=is_trained)
         if is_long(convolution):
             yield "long_kernel", partial(left_by_spectra, convolution, ns, is_trained=is_trained)
+        if is_signal(convolution):
+            yield "signal_layout", partial(left_with_channels_last, convolution, ns, is_trained=is_trained)
         column_row = column_and_row(convolution)
         if column_row is not None:
             yield "separable", partial(left_as_two, convolution, *column_row, ns, is_trained=is_trained)
