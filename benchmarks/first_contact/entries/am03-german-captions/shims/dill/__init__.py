@@ -1,0 +1,6 @@
+from pickle import *
+from pickle import dump, dumps, load, loads
+
+
+def extend(use_dill=True):
+    pass

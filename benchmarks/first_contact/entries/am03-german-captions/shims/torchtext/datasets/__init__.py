@@ -1,0 +1,1 @@
+from .translation import TranslationDataset, Multi30k, IWSLT, WMT14
