@@ -66,6 +66,11 @@ class Selection(View):
         """Shapes of embedding tables that were seen to be used otherwise, too."""
         return {tuple(told["table"]) for told in self._lookups if told["is_tied"]}
 
+    def sparse_updates_ns(self, optimizer: str) -> dict[tuple[int, ...], int]:
+        """Of tables, by shape, what a sparse gradient and its update by this optimizer took, as tried."""
+        tried = {tuple(told["table"]): told.get("sparse_ns") for told in self._lookups}
+        return {table: ns[optimizer] for table, ns in tried.items() if ns}
+
     @property
     def _lookups(self) -> list[dict[str, Any]]:
         return self._dataflow.get("lookups") or []

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from diagnose.measure.areas.optimizer import optimizer_spans
+from diagnose.measure.areas.tried import define_gain_share
 from diagnose.measure.measured import Measured, Value, metric
-from diagnose.measure.missing import NO_STEPS, Missing
+from diagnose.measure.missing import NO_STEPS, NOT_RECORDED, Missing
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in, test_at
 from diagnose.measure.work import in_rows, inside, outermost, work_time
@@ -23,6 +24,7 @@ MATMUL_OP = r"^aten::(linear|addmm|mm|matmul|bmm|t)$"
 COPY_CALL_OP = r"^aten::(contiguous|clone|reshape)$"
 MOSTLY_UNTOUCHED = 2  # a table this many times longer than the different rows that a step was seen to look up
 UNTOUCHED = 4  # a table this many times longer than a step's indices, which repeat, is mostly untouched by it
+SPARSE_LEFT = 0.3  # of the time of dense gradients of such tables, where it was not tried
 MIN_GROWTH = 10  # as MIN_REPEATS of a loop; fewer pieces are a handful of tensors
 
 Shape = tuple[int, ...]
@@ -136,6 +138,39 @@ def _embedding_dense_gradient(view: Selection) -> Rows:
     tables = _large_tables(view)
     rows = view.named(lookups)
     return rows[test_at(view.host["shapes"].array, rows, lambda text: first_shape(text) in tables)]
+
+
+@metric(
+    "embedding_dense_gradient_tried",
+    "share",
+    "Share of this time that sparse gradients and their updates took, as tried in this run",
+)
+def _embedding_dense_gradient_tried(measured: Measured) -> Value | Missing:
+    share, view = measured.needed("embedding_dense_gradient_share"), measured.timeline
+    if view is None:
+        return NO_STEPS
+    optimizer = "SGD" if measured.metric("optimizer_class") == "SGD" else "SparseAdam"
+    tried, tables = view.sparse_updates_ns(optimizer), _large_tables(view)
+    if not tables or not tables <= tried.keys():
+        return NOT_RECORDED
+    dense_ms = share * measured.number("step_ms")
+    return min(1.0, sum(tried[table] for table in tables) / 1e6 / dense_ms) if dense_ms else 0.0
+
+
+@metric(
+    "embedding_dense_gradient_left",
+    "share",
+    "Share of this time that sparse gradients and their updates leave",
+)
+def _embedding_dense_gradient_left(measured: Measured) -> Value | Missing:
+    """As tried in this run, else as it usually is."""
+    tried = measured.metric("embedding_dense_gradient_tried")
+    return SPARSE_LEFT if isinstance(tried, Missing) else tried
+
+
+define_gain_share(
+    "embedding_dense_gradient", "Share of the step that sparse gradients and their updates save"
+)
 
 
 # ---- copies

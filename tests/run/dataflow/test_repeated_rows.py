@@ -97,11 +97,24 @@ def test_different_rows_that_a_step_looks_up() -> None:
         bag(indices, torch.tensor([0, 2]))
         functional.linear(tied(indices), tied.weight[:500])
 
-    assert seen(step)["lookups"] == [
-        {"table": [2_000, 2], "rows": 5, "is_tied": False},
-        {"table": [3_000, 4], "rows": 3, "is_tied": False},
-        {"table": [1_000, 2], "rows": 3, "is_tied": True},
+    told = seen(step)["lookups"]
+    assert [(one["table"], one["rows"], one["is_tied"]) for one in told] == [
+        ([2_000, 2], 5, False),
+        ([3_000, 4], 3, False),
+        ([1_000, 2], 3, True),
     ]
+    assert all(one["sparse_ns"].keys() == {"SparseAdam", "SGD"} for one in told)
+
+
+def test_without_a_backward_no_sparse_gradient_is_tried() -> None:
+    table = nn.Embedding(2_000, 2)
+
+    def step() -> None:
+        with torch.no_grad():
+            table(torch.arange(10))
+
+    (told,) = seen(step)["lookups"]
+    assert told["sparse_ns"] == {}
 
 
 @pytest.mark.parametrize("in_place", [False, True])

@@ -26,7 +26,7 @@ def shortest_ns(*ways: Way, is_trained: bool) -> list[int]:
     (``is_trained``); taken in turns, in processor time, which other programs disturb least.
     """
     taken_ns: list[list[int]] = [[] for _ in ways]
-    with torch.set_grad_enabled(is_trained), _alone_on_a_core():
+    with torch.set_grad_enabled(is_trained), alone_on_a_core():
         calls = [_with_backward(product, given, is_trained=is_trained) for product, given in ways]
         while not _is_enough(taken_ns):
             for call, its_ns in zip(calls, taken_ns, strict=True):
@@ -35,7 +35,7 @@ def shortest_ns(*ways: Way, is_trained: bool) -> list[int]:
 
 
 @contextmanager
-def _alone_on_a_core() -> Iterator[None]:
+def alone_on_a_core() -> Iterator[None]:
     """With one thread while others hold the cores: waiting for each other, several take any time."""
     threads, is_busy = torch.get_num_threads(), os.getloadavg()[0] > _BUSY * usable_cores()
     if not is_busy or threads == 1:

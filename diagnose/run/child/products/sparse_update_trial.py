@@ -1,0 +1,67 @@
+"""What a sparse gradient of an embedding table and its update take, tried on a table of zeros: memory that is
+never written to takes none, so that a large one costs no more than the rows in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import thread_time_ns
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.optim import _functional
+
+from .product_trial import alone_on_a_core
+
+_TIMES = 4
+_NUMBERS_AT_MOST = 5_000_000  # that are looked up
+
+
+def sparse_updates_ns(indices: Tensor, rows: int, width: int) -> dict[str, int] | None:
+    """By optimizer the shortest of a few gradients with their update, in processor time; None for many
+    numbers, or on a GPU, which would have to be waited for. Optimizers themselves are watched, and not used.
+    """
+    if indices.device.type != "cpu" or indices.numel() * width > _NUMBERS_AT_MOST:
+        return None
+    table, average, square = (torch.zeros(rows, width) for _ in range(3))
+    table.requires_grad_()
+
+    def adam(gradient: Tensor) -> None:
+        _functional.sparse_adam(
+            [table],
+            [gradient],
+            [average],
+            [square],
+            [1],
+            eps=1e-8,
+            beta1=0.9,
+            beta2=0.999,
+            lr=1e-3,
+            maximize=False,
+        )
+
+    def sgd(gradient: Tensor) -> None:
+        table.add_(gradient, alpha=-1e-3)
+
+    with alone_on_a_core():
+        return {
+            name: _shortest_ns(indices, table, update)
+            for name, update in (("SparseAdam", adam), ("SGD", sgd))
+        }
+
+
+def _shortest_ns(indices: Tensor, table: Tensor, update: Callable[[Tensor], None]) -> int:
+    taken_ns = []
+    for _ in range(_TIMES):  # the first one touches the memory
+        with torch.enable_grad():
+            found = F.embedding(indices, table, sparse=True)
+        began_ns = thread_time_ns()
+        # by the engine itself: `backward` is watched
+        (gradient,) = torch.autograd.graph._engine_run_backward(
+            (found,), (torch.ones_like(found),), False, False, (table,), accumulate_grad=False
+        )
+        with torch.no_grad():
+            update(gradient)
+        taken_ns.append(thread_time_ns() - began_ns)
+    return min(taken_ns)
