@@ -107,11 +107,14 @@ class Sequences:
 
 
 def _outside_models(frame: FrameType | None, places: Places) -> Place:
-    """The innermost line of the user's own that is in no method of a model."""
+    """The innermost line of the user's own that is in no method of a model. A function may be given the model
+    first, as its methods are.
+    """
     while frame is not None:
         code = frame.f_code
-        itself = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
-        if places.user_file(code.co_filename) and not isinstance(itself, nn.Module):
+        first = code.co_varnames[0] if code.co_argcount else ""
+        is_method = first == "self" and isinstance(frame.f_locals.get(first), nn.Module)
+        if places.user_file(code.co_filename) and not is_method:
             return places.nearest(frame)
         frame = frame.f_back
     return NOWHERE
