@@ -110,12 +110,12 @@ REMARK = (
     "0.1.0+22dc6127 and 00b0ce3a: am01 and am02. The second and third fault of am02 were timed on an earlier "
     "version of its code; kept memory, one thread and workers are not known of it. Nulls of am01 spread by "
     "up to 11 %. Its loops are told by the lines that take most, with no line in the headline.\n\n"
-    "0.1.0+8c313dfb to 91952507: an01 to an10, scripts of one to three files with one or two faults or none, "
-    "by one author, and am03 and am05. Rules were mended between their meetings, each after what had been "
-    "met, none for what was to come. Tests of ours ran beside most of the timings. Kept memory is not known of "
-    "an01 to an10; an09, healthy but for what it was told, was timed with one thread (mended since, decision "
-    "281). The wrong row of am03 says what its first fault is, at the line that calls the function with the "
-    "loop (mended since). am05 was stopped before its 210 steps were over."
+    "0.1.0+8c313dfb to 91952507: an01 to an10, scripts of one to three files with one or two faults or "
+    "none, by one author, and am03 and am05. Rules were mended between their meetings, each after what "
+    "had been met, none for what was to come. Tests of ours ran beside most of the timings. Kept memory "
+    "is not known of an01 to an10; an09, healthy but for what it was told, was timed with one thread "
+    "(mended since, decision 281). The wrong row of am03 says what its first fault is, at the line that "
+    "calls the function with the loop (mended since). am05 was stopped before its 210 steps were over."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them
