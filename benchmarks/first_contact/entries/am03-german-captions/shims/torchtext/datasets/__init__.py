@@ -1,1 +1,0 @@
-from .translation import TranslationDataset, Multi30k, IWSLT, WMT14
