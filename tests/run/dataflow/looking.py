@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from diagnose.run.child.dataflow.dataflow import Dataflow
 from diagnose.run.child.places import Places
+from diagnose.run.child.values import Call, Values
 
 HERE = Path(__file__).parent
 
@@ -28,6 +30,23 @@ def seen(step: Callable[[], Any]) -> dict[str, Any]:
     assert [flow.step() for _ in range(6)] == [False] * 5 + [True]
     assert flow.facts is not None and torch.overrides._get_current_function_mode() is None
     return flow.facts
+
+
+def call_of(step: Callable[[], Any], is_wanted: Callable[[Call], bool]) -> Call:
+    """The one such call of torch's that the step makes."""
+    found: list[Call] = []
+
+    class Looking(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            call = Call(Values(lambda: 0), func, args, kwargs or {})
+            if is_wanted(call):
+                found.append(call)
+            return func(*args, **(kwargs or {}))
+
+    with Looking():
+        step()
+    (call,) = found
+    return call
 
 
 def text_of(place: dict[str, Any]) -> str:

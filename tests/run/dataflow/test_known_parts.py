@@ -10,10 +10,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from diagnose.run.child.dataflow.known_parts import KnownParts
 from diagnose.run.child.products import known_parts_trial
-from diagnose.run.child.values import Call, Values
-from tests.run.dataflow.looking import seen
+from tests.run.dataflow.looking import call_of, seen
 
 HERE = Path(__file__)
 LINES = HERE.read_text().splitlines()
@@ -174,30 +172,7 @@ def test_both_ways_give_the_same(
 
     monkeypatch.setattr(known_parts_trial, "share_left", shares)
     rows, *state = [torch.rand(shape) for shape in shapes]
-    call = _call_of(layer(), [rows, *([tuple(state)] if len(state) > 1 else state)])
-    assert known_parts_trial.is_layer(call)
+    layer_given = [rows, *([tuple(state)] if len(state) > 1 else state)]
+    call = call_of(lambda: layer()(*layer_given), known_parts_trial.is_layer)
     assert known_parts_trial.left_of_known(call, parts, 3, 1, is_trained=True) == 0.5
     torch.testing.assert_close(*ways)
-
-
-def _call_of(layer: nn.Module, given: list[Any]) -> Call:
-    """The call of torch's that the layer makes."""
-    found: list[Call] = []
-
-    class Looking(torch.overrides.TorchFunctionMode):
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            call = Call(Values(lambda: 0), func, args, kwargs or {})
-            if known_parts_trial.is_layer(call):
-                found.append(call)
-            return func(*args, **(kwargs or {}))
-
-    with Looking():
-        layer(*given)
-    (call,) = found
-    return call
-
-
-def test_a_value_without_parts_is_nothing() -> None:
-    values = Values(lambda: 0)
-    parts = KnownParts(values)
-    assert parts.calls(set()).sums == {}

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from diagnose.run.child.products.one_end_trial import End, is_both_ways, ways
-from diagnose.run.child.values import Call, Values
-from tests.run.dataflow.looking import looking, seen, text_of
+from tests.run.dataflow.looking import call_of, looking, seen, text_of
 
 
 def left_of(step: Callable[[], Any]) -> dict[str, float]:
@@ -105,19 +104,10 @@ def test_one_direction_needs_all_its_steps() -> None:
 @pytest.mark.parametrize("end", list(End))
 def test_both_ways_give_the_same(end: End, kind: type[nn.RNNBase], options: dict[str, Any]) -> None:
     network, rows = kind(5, 4, bidirectional=True, **options), torch.rand(6, 7, 5)
-    found: list[Call] = []
-
-    class Looking(torch.overrides.TorchFunctionMode):
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            call = Call(Values(lambda: 0), func, args, kwargs or {})
-            if is_both_ways(call):
-                found.append(call)
-            return func(*args, **(kwargs or {}))
-
-    with Looking():
-        output, states = network(rows)
+    call = call_of(lambda: network(rows), is_both_ways)
+    output, states = network(rows)
     state = states[0] if kind is nn.LSTM else states
-    as_is, at_one_end = (way(*given) for way, given in ways(*found, end))
+    as_is, at_one_end = (way(*given) for way, given in ways(call, end))
     last = output.select(int(network.batch_first), -1) if end is End.OUTPUT else state[-1]
     torch.testing.assert_close(as_is, last)
     torch.testing.assert_close(at_one_end, as_is)

@@ -12,10 +12,10 @@ from torch import Tensor
 from ..line_sums import Mendable
 from ..places import Place
 from ..products.known_parts_trial import CELLS, is_layer, left_of_known
+from ..products.repeats import JOINS
 from ..values import Call, Values
 from .seen_step import TRIED_ROUNDS
 
-_JOINS = {"cat", "concat", "concatenate"}
 # what leaves each column what it is
 _KEEPS = {"view", "reshape", "flatten", "expand", "repeat", "contiguous", "unsqueeze", "squeeze", "dropout"}
 _MOST = 0.75  # of the rounds depend on one before
@@ -64,7 +64,7 @@ class KnownParts:
         self._loops: dict[Any, _Loop] = {}
 
     def made(self, call: Call, number: int, result: Tensor) -> None:
-        if call.name in _JOINS and result.dim() > 1:
+        if call.name in JOINS and result.dim() > 1:
             for joined, dimension in ((self._parts, -1), (self._channels, 1)):
                 if call.dimension in (dimension, dimension % result.dim()):
                     joined[number] = [self._part(tensor, dimension) for tensor in call.given]

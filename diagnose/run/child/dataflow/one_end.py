@@ -14,9 +14,7 @@ from ..line_sums import Mendable
 from ..products.call_pairs import By
 from ..products.one_end_trial import End, is_both_ways, left_at_one_end
 from ..values import Call
-
-# a shape or a kind: no number is read
-_METADATA = {"__get__", "size", "dim", "ndimension", "numel", "nelement", "__len__", "is_floating_point"}
+from .unread import METADATA
 
 
 @dataclass
@@ -51,7 +49,7 @@ class OneEnd:
 
     def call(self, call: Call, results: Sequence[tuple[int, Tensor]], by: By | None) -> None:
         """``results``: with their numbers; ``by``: its line, ns, and ns if it is trained."""
-        if call.name not in _METADATA:
+        if call.name not in METADATA:
             for number in call.numbers:
                 for end, networks in ((End.OUTPUT, self._outputs), (End.STATE, self._states)):
                     if number in networks:

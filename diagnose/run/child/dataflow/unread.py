@@ -23,7 +23,7 @@ from .unseen_readers import inside_a_transform, is_of_own_function, may_read_uns
 from .weights import ALL, NONE, Weighted, together, weights_of
 
 # A shape or a kind: no number is read.
-_METADATA = {
+METADATA = {
     "__get__",
     "size",
     "dim",
@@ -169,7 +169,7 @@ class Reads:
         """``index``: for `unread`; ``given``: the values, in order; ``results``: those given back, or
         written to (``in_place``).
         """
-        if name in _METADATA and not results:
+        if name in METADATA and not results:
             return
         is_wrapped = inside_a_transform()
         self._reads_unseen = self._reads_unseen or is_wrapped

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..inspection import inside_a_transform
 from ..values import Call
+from .one_step_trial import lstm_cell
 from .product_trial import share_left
 
 _LAYERS: dict[str, Callable[..., Tensor]] = {"linear": F.linear, "conv1d": F.conv1d, "conv2d": F.conv2d}
@@ -73,13 +74,13 @@ def _layers(call: Call, parts: Parts, count: int) -> tuple[Way, Way]:
 
 
 def _cells(call: Call, parts: Parts, count: int) -> tuple[Way, Way]:
-    cell = getattr(torch, call.name)
+    cell = lstm_cell if call.name == "lstm_cell" else getattr(torch, call.name)
     states = CELLS[call.name]
     rows, *rest = call.given
     weight = rest[states]
 
     def as_is(*given: Tensor) -> Tensor:
-        return torch.stack([_cell(cell, states, given) for _ in range(count)])
+        return torch.stack([cell(*given) for _ in range(count)])
 
     pieces = _Pieces(rows, weight, parts, -1)
     others = [*rest[:states], *rest[states + 1 :]]  # states, recurrent weight, both biases
@@ -94,13 +95,6 @@ def _cells(call: Call, parts: Parts, count: int) -> tuple[Way, Way]:
         return torch.stack(results)
 
     return (as_is, list(call.given)), (ahead, [*pieces.given, *others])
-
-
-def _cell(cell: Callable[..., Tensor], states: int, given: Sequence[Tensor]) -> Tensor:
-    rows, *rest = given
-    if states == 1:
-        return cell(rows, *rest)
-    return torch.lstm_cell(rows, rest[:2], *rest[2:])[0]
 
 
 def _lstm(gates: Tensor, recurrent: Tensor, state: Tensor, memory: Tensor) -> Tensor:

@@ -67,12 +67,18 @@ def _with_backward(
 
     def once() -> None:
         result = product(*given)
-        if trained:  # by the engine itself: `backward` is watched
-            torch.autograd.graph._engine_run_backward(
-                (result,), (torch.ones_like(result),), False, False, tuple(trained), accumulate_grad=False
-            )
+        if trained:
+            gradients(result, trained)
 
     return once
+
+
+def gradients(result: Tensor, given: Sequence[Tensor]) -> Sequence[Tensor]:
+    """Of the result's sum, for each of what was given; by the engine itself, for `backward` is watched."""
+    found: Sequence[Tensor] = torch.autograd.graph._engine_run_backward(
+        (result,), (torch.ones_like(result),), False, False, tuple(given), accumulate_grad=False
+    )
+    return found
 
 
 def _timed_ns(call: Callable[[], None]) -> int:

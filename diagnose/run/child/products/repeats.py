@@ -14,7 +14,7 @@ from torch import Tensor
 
 _PRODUCTS = {"linear", "matmul", "__matmul__", "mm"}  # of a matrix whose rows are meant, and weights
 _CONVOLUTIONS = {"conv1d": 3, "conv2d": 4, "conv3d": 5}  # dimensions of their weights
-_JOINS = {"cat", "concat", "concatenate"}
+JOINS = {"cat", "concat", "concatenate"}
 _REPEATS = {"repeat", "expand", "expand_as", "repeat_interleave", "tile", "broadcast_to"}
 _REPEATS |= {"__getitem__", "index_select", "embedding"}  # rows of nodes for each edge between them
 _SAME = {"view", "reshape", "unsqueeze", "squeeze", "transpose", "permute", "flatten", "contiguous"}
@@ -89,7 +89,7 @@ class RepeatedRows:
             given, numbers = given[1:], numbers[1:]
         if not given or result.dim() < 1 or (number, result.dim() - 1) in self._parts:
             return
-        if name in _JOINS and isinstance(dim, int):
+        if name in JOINS and isinstance(dim, int):
             self._join(given, numbers, number, dim % result.dim())
         elif name in _SAME and result.numel() == given[0].numel():
             for columns, then in _moved(name, given[0], result):
