@@ -13,7 +13,7 @@ from torch import Tensor
 from ..inspection import inside_a_transform
 from ..values import Call
 from .one_step_trial import lstm_cell
-from .product_trial import share_left
+from .product_trial import Way, share_left
 
 _LAYERS: dict[str, Callable[..., Tensor]] = {"linear": F.linear, "conv1d": F.conv1d, "conv2d": F.conv2d}
 CELLS = {"lstm_cell": 2, "gru_cell": 1, "rnn_tanh_cell": 1, "rnn_relu_cell": 1}  # so many tensors of state
@@ -46,9 +46,6 @@ def left_of_known(call: Call, parts: Parts, count: int, ns: int, *, is_trained: 
         return None
     way = _cells if call.name in CELLS else _layers
     return min(1.0, share_left(*way(call, parts, count), is_trained=is_trained))
-
-
-Way = tuple[Callable[..., Tensor], list[Tensor]]
 
 
 def _layers(call: Call, parts: Parts, count: int) -> tuple[Way, Way]:

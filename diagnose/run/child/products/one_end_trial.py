@@ -4,7 +4,7 @@ tried on what the script's is given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
@@ -13,10 +13,9 @@ from torch import Tensor
 
 from ..inspection import inside_a_transform
 from ..values import Call
-from .product_trial import LONG_NS, share_left
+from .product_trial import LONG_NS, Way, share_left
+from .recurrent import network_of
 
-_STATES = {"lstm": 2, "gru": 1, "rnn_tanh": 1, "rnn_relu": 1}
-_ARGUMENTS = 9  # of a padded batch; packed ones have the lengths besides
 _STEPS_AT_LEAST = 4
 
 
@@ -29,13 +28,8 @@ class End(Enum):
 
 def is_both_ways(call: Call) -> bool:
     """Whether that is such a network's call, of batches and without projections, on a processor."""
-    if call.name not in _STATES or len(call.arguments) != _ARGUMENTS or call.options or inside_a_transform():
-        return False
-    inputs, _, weights, has_biases, layers, _, _, both_ways, batch_first = call.arguments
-    if not both_ways or not isinstance(inputs, Tensor) or inputs.dim() != 3 or inputs.device.type != "cpu":
-        return False
-    is_plain = len(weights) == 2 * layers * (4 if has_biases else 2)
-    return is_plain and inputs.shape[int(batch_first)] >= _STEPS_AT_LEAST
+    network = None if inside_a_transform() else network_of(call)
+    return network is not None and network.both_ways and network.step_count >= _STEPS_AT_LEAST
 
 
 def left_at_one_end(call: Call, end: End, ns: int, *, is_trained: bool) -> float | None:
@@ -43,9 +37,6 @@ def left_at_one_end(call: Call, end: End, ns: int, *, is_trained: bool) -> float
     takes too long to try. ``ns``: what the script's took.
     """
     return None if ns > LONG_NS else share_left(*ways(call, end), is_trained=is_trained)
-
-
-Way = tuple[Callable[..., Tensor], list[Tensor]]
 
 
 def ways(call: Call, end: End) -> tuple[Way, Way]:

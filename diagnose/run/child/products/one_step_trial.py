@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..values import Call
 from .product_trial import LONG_NS, share_left
+from .recurrent import network_of
 
 
 def lstm_cell(rows: Tensor, state: Tensor, memory: Tensor, *weights: Tensor) -> Tensor:
@@ -25,17 +26,12 @@ _CELLS: dict[str, Callable[..., Tensor]] = {
     "rnn_tanh": torch.rnn_tanh_cell,
     "rnn_relu": torch.rnn_relu_cell,
 }
-_ARGUMENTS = 9  # of a padded batch; packed ones have the lengths besides
 
 
 def is_one_step(call: Call) -> bool:
     """Whether that is such a module's call, in one direction and without projections, on a processor."""
-    if call.name not in _CELLS or len(call.arguments) != _ARGUMENTS or call.options:
-        return False
-    inputs, _, weights, has_biases, layers, _, _, both_ways, batch_first = call.arguments
-    if not isinstance(inputs, Tensor) or inputs.dim() != 3 or both_ways or inputs.device.type != "cpu":
-        return False
-    return inputs.shape[int(batch_first)] == 1 and len(weights) == layers * (4 if has_biases else 2)
+    network = network_of(call)
+    return network is not None and not network.both_ways and network.step_count == 1
 
 
 def left_by_cells(call: Call, ns: int, *, is_trained: bool) -> float | None:
