@@ -111,3 +111,19 @@ def test_a_model_without_recurrent_layers_is_not_looked_at() -> None:
     model = nn.Linear(3, 3)
     calls._models[id(model)] = (weakref.ref(model), calls._places.nearest(None))
     assert not PackedLook(calls, calls._places, lambda kind: (nn.Module, "__call__")).begin()
+
+
+def test_while_others_hold_the_cores_copies_run_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A layer of 1 ms took 550 ms with two."""
+    monkeypatch.setattr("os.getloadavg", lambda: (1e6, 0.0, 0.0))
+    torch.set_num_threads(2)
+    seen: list[int] = []
+
+    class Counting(nn.GRU):
+        def forward(self, *args: Any, **kwargs: Any) -> Any:
+            seen.append(torch.get_num_threads())
+            return super().forward(*args, **kwargs)
+
+    (told,) = told_of(Tagger(Counting), RAGGED, times=1)
+    assert told["changed_ms"] and (seen[0], set(seen[1:])) == (2, {1})
+    assert torch.get_num_threads() == 2

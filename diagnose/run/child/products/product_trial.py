@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from time import thread_time_ns
 
 import torch
 from torch import Tensor
 
-from ..facts.machine import usable_cores
+from ..one_core import alone_on_a_core
 
 LONG_NS = 200_000_000  # of the script's product: a trial takes some ten times as long
 # Short ones are tried more often. While other programs hold the cores, a thread that waits for those beside
 # it spins: three turns of 2 ms can all lie in such a moment.
 _TIMES, _TIMES_AT_MOST, _ENOUGH_NS = 3, 20, 30_000_000
-_BUSY = 1.2  # threads that would run for each core, of this process and of others
 
 Way = tuple[Callable[..., Tensor], Sequence[Tensor]]  # and what it is given
 
@@ -32,20 +29,6 @@ def shortest_ns(*ways: Way, is_trained: bool) -> list[int]:
             for call, its_ns in zip(calls, taken_ns, strict=True):
                 its_ns.append(_timed_ns(call))
     return [min(its_ns) for its_ns in taken_ns]
-
-
-@contextmanager
-def alone_on_a_core() -> Iterator[None]:
-    """With one thread while others hold the cores: waiting for each other, several take any time."""
-    threads, is_busy = torch.get_num_threads(), os.getloadavg()[0] > _BUSY * usable_cores()
-    if not is_busy or threads == 1:
-        yield
-        return
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def share_left(as_is: Way, *others: Way, is_trained: bool) -> float:

@@ -12,7 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.optim import _functional
 
-from .product_trial import alone_on_a_core, gradients
+from ..one_core import alone_on_a_core
+from .product_trial import gradients
 
 _TIMES = 4
 _NUMBERS_AT_MOST = 5_000_000  # that are looked up
