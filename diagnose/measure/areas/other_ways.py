@@ -131,7 +131,7 @@ _another_way(
 _another_way(
     "signal_layouts",
     "signal_layout",
-    "1-D convolutions of a network with three and more",
+    "1-D convolutions of several channels",
     left="Share of the time of these convolutions that is left as 2-D ones with the channels last",
     saved="Share of the step that the other layout saves on these convolutions",
 )
@@ -170,6 +170,12 @@ _another_way(
     left="Share of the time of these convolutions that is left without these taps",
     saved="Share of the step that these convolutions save without these taps",
 )
+
+
+@metric("signal_layouts_call_count", "count", "Number of 1-D convolutions of several channels in a step")
+def signal_layouts_call_count(measured: Measured) -> float | Missing:
+    calls = parts_of_torch(measured, "signal_layout")
+    return calls if isinstance(calls, Missing) else sum(place.count_per_step for place in calls)
 
 
 def _left(measured: Measured, what: str) -> float | Missing:

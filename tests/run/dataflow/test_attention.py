@@ -67,7 +67,7 @@ def test_passes_over_the_scores_are_tried_with_them() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("diagnose.run.child.products.products.left_by_fused", left)
-        patch.setattr("diagnose.run.child.products.products.Products._add_tried", lambda *given: given[-1]())
+        patch.setattr("diagnose.run.child.products.tried.Tried.left", lambda *given: given[-1]())
         seen(step)
     assert found == [0, 1, 2]
 

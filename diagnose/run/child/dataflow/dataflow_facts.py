@@ -77,7 +77,7 @@ class DataflowFacts:
             ],
             "free_cells": [place._asdict() for place in self._around_free_cells()],
             "depthwise": self._of_lines(self.products.depthwise),
-            **{way: self._with_left(self.products.way(way)) for way in WAYS},
+            **{way: self._with_left(self.products.ways[way]) for way in WAYS},
             **({} if self.shifted is None else {"shifted": self._with_left(self.shifted)}),
             "members": self._with_left(self._members()),
             "known_parts": self._with_left(self.known),

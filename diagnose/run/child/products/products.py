@@ -28,9 +28,10 @@ from .pooling import left_as_two_pools, pooling_of
 from .repeated_matrices import left_by_einsum, without_copies
 from .repeats import RepeatedRows
 from .separable import column_and_row, left_as_two
-from .signal_layout import is_network, is_signal, left_with_channels_last
+from .signal_layout import is_signal, left_with_channels_last
 from .sparse_trial import is_by_coordinates, left_if_by_rows, left_if_sparse
 from .taps import left_without_padding
+from .tried import Tried
 from .whole_rows import left_as_rows, moved_rows
 from .zeros import is_depthwise, nearly_empty
 
@@ -68,7 +69,7 @@ class Products:
         self.depthwise: dict[Place, Sum] = {}  # convolutions, of channels by themselves
         self.large_bytes: Counter[Place] = Counter()  # of results that are no views
         self._rows, self._factored, self._attention = RepeatedRows(), Factored(), WrittenAttention()
-        self._equal, self._pairs = EqualRows(), CallPairs()
+        self._equal, self._pairs, self._tried = EqualRows(), CallPairs(), Tried()
         self._repeated: Call | None = None  # the last call whose rows were repeated
         # by the number of a value the call that made it: line, ns, and ns if it is trained
         self._made_by: dict[int, By] = {}
@@ -95,16 +96,12 @@ class Products:
         attention = self._attention.call(call, result)
         if attention is not None:
             self._add_masked(attention, (place, ns, trained_ns))
-        for way, left_by_trial in self._tried(call, attention, convolution, result, ns):
-            self._add_tried(way, place, ns, trained_ns, left_by_trial)
+        for way, left_by_trial in self._to_try(call, attention, convolution, result, ns):
+            left = self._tried.left(way, place, call, left_by_trial)
+            if left is not None:
+                self.ways[way].add(place, ns, trained_ns, left)
 
-    def way(self, name: str) -> Mendable:
-        """What was seen of one of `WAYS`."""
-        seen = self.ways[name]
-        is_few = name == "signal_layout" and not is_network(sum(one.call_count for one in seen.sums.values()))
-        return Mendable() if is_few else seen
-
-    def _tried(
+    def _to_try(
         self,
         call: Call,
         attention: Attention | None,
@@ -161,7 +158,9 @@ class Products:
             return
         is_trained = result.requires_grad
         as_rows = partial(left_as_rows, moved, ns, is_trained=is_trained)
-        self._add_tried("by_number", place, ns, ns if is_trained else 0, as_rows)
+        left = self._tried.left("by_number", place, call, as_rows)
+        if left is not None:
+            self.ways["by_number"].add(place, ns, ns if is_trained else 0, left)
         repeated = self._made_by.pop(call.numbers[1], None)
         if repeated is not None:
             self.ways["by_number"].add(*repeated, 0.0)
@@ -204,13 +203,3 @@ class Products:
         for copy in product.copies:
             if copy in self._made_by:
                 self.ways["repeated"].add(*self._made_by.pop(copy), product.copies_left)
-
-    def _add_tried(
-        self, way: str, place: Place, ns: int, trained_ns: int, left_by_trial: Callable[[], float | None]
-    ) -> None:
-        """Only the first of a line's products is tried."""
-        tried = self.ways[way]
-        seen = tried.sums.get(place)
-        left = left_by_trial() if seen is None else tried.left_ns[place] / max(seen.ns, 1)
-        if left is not None:
-            tried.add(place, ns, trained_ns, left)

@@ -13,19 +13,12 @@ from .convolution import Convolution
 from .long_kernel import is_long
 from .product_trial import LONG_NS, share_left
 
-_LAYERS_AT_LEAST = 3  # of a network: for fewer the layout would be changed forth and back
-
 
 def is_signal(convolution: Convolution) -> bool:
     """Whether that is one of several channels, on a processor; long kernels have another way."""
     picture, kernel = convolution.picture, convolution.kernel
     here = picture.device.type == "cpu" and picture.dim() == 3 and picture.dtype == torch.float32
     return here and convolution.groups == 1 and kernel.shape[1] > 1 and not is_long(convolution)
-
-
-def is_network(call_count: float) -> bool:
-    """Whether so many in one step are worth another layout."""
-    return call_count >= _LAYERS_AT_LEAST
 
 
 def left_with_channels_last(convolution: Convolution, ns: int, *, is_trained: bool) -> float | None:

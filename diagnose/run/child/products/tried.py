@@ -1,0 +1,53 @@
+"""Which calls of a line are tried: one of each kind, for a line in a loop may make many that differ."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable
+from statistics import fmean
+from time import perf_counter_ns
+from typing import Any
+
+from ..places import Place
+from ..values import Call
+
+_KINDS_AT_MOST, _ENOUGH_NS = 4, 500_000_000  # of a line's calls: kinds that are tried, and what trials take
+
+
+class Tried:
+    def __init__(self) -> None:
+        self._left: defaultdict[tuple[str, Place], dict[Hashable, float | None]] = defaultdict(dict)
+        self._spent_ns: defaultdict[tuple[str, Place], int] = defaultdict(int)
+
+    def left(
+        self, way: str, place: Place, call: Call, left_by_trial: Callable[[], float | None]
+    ) -> float | None:
+        """The share of the call's time that is left another way, by the trial of one of its kind; where
+        enough kinds were tried, on average of these. None where nothing can be said.
+        """
+        key = way, place
+        by_kind, kind = self._left[key], _kind(call)
+        if kind in by_kind:
+            return by_kind[kind]
+        if by_kind and (len(by_kind) >= _KINDS_AT_MOST or self._spent_ns[key] >= _ENOUGH_NS):
+            shares = [left for left in by_kind.values() if left is not None]
+            return fmean(shares) if shares else None
+        began_ns = perf_counter_ns()
+        by_kind[kind] = left_by_trial()
+        self._spent_ns[key] += perf_counter_ns() - began_ns
+        return by_kind[kind]
+
+
+def _kind(call: Call) -> Hashable:
+    """Calls of one kind are given as much, in the same way."""
+    shapes = tuple((tensor.shape, tensor.dtype, tensor.requires_grad) for tensor in call.given)
+    return call.name, shapes, repr([_plain(value) for value in (call.arguments, call.options)])
+
+
+def _plain(value: Any) -> Any:
+    """Without tensors and other objects, which no two calls may have in common."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return value if value is None or isinstance(value, (bool, int, float, str)) else type(value)

@@ -1,0 +1,64 @@
+"""Which calls of a line are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from diagnose.run.child.places import Place
+from diagnose.run.child.products.tried import Tried
+from diagnose.run.child.values import Call, Values
+
+LINE, OTHER = Place("/job/train.py", 20, "main"), Place("/job/train.py", 30, "main")
+
+
+def call(columns: int = 3, **options: object) -> Call:
+    return Call(Values(lambda: 0), torch.mm, (torch.zeros(2, columns), torch.zeros(columns, 2)), options)
+
+
+def counted(*shares: float | None) -> tuple[Callable[[], float | None], list[float | None]]:
+    """A trial that gives these in turn, and what is left of them."""
+    left = list(shares)
+    return (lambda: left.pop(0)), left
+
+
+@pytest.mark.parametrize("share", [0.25, None])
+def test_calls_of_one_kind_are_tried_once(share: float | None) -> None:
+    tried, (trial, left) = Tried(), counted(share)
+    assert [tried.left("sparse", LINE, call(), trial) for _ in range(3)] == [share] * 3 and not left
+
+
+def test_other_sizes_options_lines_and_ways_are_tried_too() -> None:
+    tried, (trial, left) = Tried(), counted(0.1, 0.2, 0.3, 0.4, 0.5)
+    found = [
+        tried.left("sparse", LINE, call(), trial),
+        tried.left("sparse", LINE, call(columns=4), trial),
+        tried.left("sparse", LINE, call(out_dtype=1), trial),
+        tried.left("sparse", OTHER, call(), trial),
+        tried.left("matrices", LINE, call(), trial),
+    ]
+    assert found == [0.1, 0.2, 0.3, 0.4, 0.5] and not left
+
+
+def test_what_comes_after_four_kinds_counts_as_they_do_on_average() -> None:
+    """0.4 of three: of the fourth nothing can be said."""
+    tried, (trial, left) = Tried(), counted(0.1, 0.4, None, 0.7, 0.9)
+    for columns in range(1, 5):
+        tried.left("sparse", LINE, call(columns), trial)
+    assert tried.left("sparse", LINE, call(5), trial) == pytest.approx(0.4) and left == [0.9]
+
+
+def test_after_long_trials_other_kinds_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0]
+    monkeypatch.setattr("diagnose.run.child.products.tried.perf_counter_ns", lambda: clock[0])
+
+    def trial() -> float:
+        clock[0] += 300_000_000
+        return 0.5
+
+    tried = Tried()
+    for columns in (1, 2, 3, 4):
+        assert tried.left("sparse", LINE, call(columns), trial) == 0.5
+    assert clock == [600_000_000]
