@@ -82,14 +82,28 @@ def _small_training_batches(measured: Measured) -> list[FactPlace] | Missing:
     told = _tried(measured, "larger_batches")
     if isinstance(told, Missing):
         return told
-    model_ms, optimizer_ms = (
-        sum(map(measured.row_ms, rows)) for rows in (("forward", "backward"), ("optimizer",))
-    )
+    model_ms, optimizer_ms = _model_ms(measured), measured.row_ms("optimizer")
     places: list[FactPlace] = []
-    for called in told:
+    for called in (called for called in told if not called.get("accumulates")):
         left_out_ms = 0.0 if places else optimizer_ms * (1 - 1 / called["times"])
         places.append(_called(called, _saved_by_copy(called, model_ms) + left_out_ms))
     return places
+
+
+@fact_selector(
+    "accumulated_batches", "models that are given the batch of an update in pieces, each with its backward"
+)
+def _accumulated_batches(measured: Measured) -> list[FactPlace] | Missing:
+    """What is saved if all pieces come at once, as copies of the models say."""
+    told = _tried(measured, "larger_batches")
+    if isinstance(told, Missing):
+        return told
+    model_ms = _model_ms(measured)
+    return [_called(one, _saved_by_copy(one, model_ms)) for one in told if one.get("accumulates")]
+
+
+def _model_ms(measured: Measured) -> float:
+    return measured.row_ms("forward") + measured.row_ms("backward")
 
 
 def _gain_share(name: str, meaning: str, places: Callable[[Measured], list[FactPlace] | Missing]) -> None:
@@ -108,6 +122,11 @@ _gain_share(
     "larger_batch_gain_share",
     "four times as large batches save a sample, as copies of the model say",
     _small_training_batches,
+)
+_gain_share(
+    "whole_batch_gain_share",
+    "models save that are given the batch of an update at once, as copies of these say",
+    _accumulated_batches,
 )
 _gain_share(
     "channels_last_gain_share", "channels_last saves, as copies of the model say", _channels_first_models

@@ -143,3 +143,60 @@ def test_a_slow_first_pair_does_not_end_the_trial(monkeypatch: pytest.MonkeyPatc
     told = copies.in_turns((model, lambda: None), (model, lambda: None), with_graph=False)
     # more than two seconds have gone after six pairs, the first of which does not count
     assert len(told["as_is_ms"]) == len(told["changed_ms"]) == 5
+
+
+class Counted:
+    """An optimizer as far as it is counted."""
+
+
+@pytest.mark.parametrize(
+    ("pieces", "updates", "optimizers", "times"),
+    [
+        (12, 3, 1, 4),
+        (30, 2, 1, 8),  # no more than eight are put into one
+        (3, 3, 1, None),  # a batch for each update
+        (12, 3, 2, None),  # two optimizers: as a GAN's
+        (12, 0, 0, None),
+    ],
+)
+def test_pieces_of_an_update_are_tried_as_one_batch(
+    pieces: int, updates: int, optimizers: int, times: int | None
+) -> None:
+    look = looked_at(model := Net())
+    stepping = [Counted() for _ in range(optimizers)]
+    for _ in range(updates):
+        for optimizer in stepping:
+            look._calls.optimizer(optimizer)
+    look._calls._shapes[id(model), (16, 6)] = pieces
+    look._calls._backwards = pieces
+    assert look.begin() is (times is not None)
+    if times is None:
+        return
+    for _ in range(4):
+        model(torch.randn(16, 6), torch.ones(())).sum().backward()
+    look.step()
+    look.end()
+    assert look.facts is not None
+    (told,) = look.facts
+    assert (told["times"], told["accumulates"], told["call_count"]) == (times, True, 4)
+    assert set(model.given) == {16, 16 * times}
+
+
+def test_forwards_without_a_backward_each_are_no_pieces() -> None:
+    """Two views of each batch, or an evaluation between."""
+    look = looked_at(model := Net())
+    optimizer = Counted()
+    for _ in range(3):
+        look._calls.optimizer(optimizer)
+    look._calls._shapes[id(model), (16, 6)] = 12
+    look._calls._backwards = 6
+    assert not look.begin()
+
+
+def test_what_would_keep_too_much_memory_is_not_tried() -> None:
+    look = looked_at(model := Net())
+    optimizer = Counted()
+    look._calls.optimizer(optimizer)
+    look._calls._shapes[id(model), (16, 6)] = look._calls._backwards = 4
+    look._calls.saved_bytes = 300 << 20
+    assert not look.begin()

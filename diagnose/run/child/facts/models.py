@@ -59,6 +59,7 @@ class CallCounts(Observer):
     def forget(self) -> None:
         """Start counting again: what was counted belongs to no step."""
         self._forwards = self._with_grad = self._inference = self._training = self._backwards = 0
+        self._updates = 0  # of weights, by optimizers
         self.feeding.forget()
         self._same_inputs.forget()
         self._sequences.forget()
@@ -118,6 +119,7 @@ class CallCounts(Observer):
         return self.feeding.fetch(iterator)
 
     def optimizer(self, optimizer: Any) -> None:
+        self._updates += 1
         known = self._optimizers.get(id(optimizer))
         if known is None or known() is not optimizer:
             self._optimizers[id(optimizer)] = weakref.ref(optimizer)
@@ -135,6 +137,15 @@ class CallCounts(Observer):
         """
         elements, self._elements = self._elements, 0
         return elements, self._sequences.taken_elements()
+
+    def pieces_per_update(self) -> int:
+        """How many batches of one size the one model is given for each update, each with a backward of its
+        own; 1 where they are not so.
+        """
+        counts = list(self._shapes.values())
+        if len(self.optimizers()) != 1 or counts != [self._backwards] or not self._updates:
+            return 1
+        return max(1, round(self._backwards / self._updates))
 
     def throws_all_graphs_away(self) -> bool:
         """Nothing has gone backward, and nothing is kept that could."""

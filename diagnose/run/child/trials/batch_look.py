@@ -1,4 +1,6 @@
-"""What models that are given one or two samples at a time take on the processor for several times as many."""
+"""What models take on the processor for several times as many samples: those that are given one or two at a
+time, and those that are given several batches for each update of the weights.
+"""
 
 from __future__ import annotations
 
@@ -11,30 +13,36 @@ from torch import Tensor, nn
 from ..tensors import map_tensors, tensors_near
 from .copies import CopyLook, Seen, copied, detached, in_turns, small_enough
 
-_SAMPLES_AT_MOST = 2
+_SAMPLES_AT_MOST = 2  # but of batches whose gradients accumulate
 _TIMES = 4
+_PIECES_AT_MOST, _BYTES_AT_MOST = 8, 1 << 30  # put into one batch, and what that keeps for its backward
 
 
 class BatchLook(CopyLook):
     what = "trying larger batches"
     outermost = True
+    _accumulates, _times = False, _TIMES  # whether an update is of several batches, and what is put into one
 
     def modules(self, models: Iterable[nn.Module]) -> Iterable[nn.Module]:
         told = self._calls.forward_facts()
-        if (told["batch_size"] or 0) > _SAMPLES_AT_MOST or (told["shape_count"] or 0) > 1:
-            return []
-        return small_enough(models)
+        pieces = self._calls.pieces_per_update()
+        self._accumulates = pieces > 1
+        self._times = min(pieces, _PIECES_AT_MOST) if self._accumulates else _TIMES
+        is_small = self._accumulates or (told["batch_size"] or 0) <= _SAMPLES_AT_MOST
+        is_large = (self._calls.saved_bytes or 0) * self._times > _BYTES_AT_MOST
+        return small_enough(models) if is_small and not is_large and (told["shape_count"] or 0) <= 1 else []
 
     def counts(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Of a call in training, all whose tensors have that many samples."""
+        """Of a call in training, all whose tensors have as many samples."""
         given = [tensor for tensor in tensors_near((*args, *kwargs.values())) if tensor.dim()]
         sizes = {len(tensor) for tensor in given}
         of_numbers = any(tensor.dim() > 1 for tensor in given)
-        return (
-            torch.is_grad_enabled() and of_numbers and len(sizes) == 1 and 0 < max(sizes) <= _SAMPLES_AT_MOST
-        )
+        if not torch.is_grad_enabled() or not of_numbers or len(sizes) != 1:
+            return False
+        return max(sizes) > 0 and (self._accumulates or max(sizes) <= _SAMPLES_AT_MOST)
 
     def tried(self, seen: Seen) -> dict[str, Any]:
+        """``accumulates``: the batches of one update were put into one."""
         as_is, changed = copied(seen.module), copied(seen.module)
 
         def call_as_is() -> Any:
@@ -42,14 +50,14 @@ class BatchLook(CopyLook):
             return as_is(*args, **kwargs)
 
         def call_with_more() -> Any:
-            args, kwargs = map_tensors(_several, detached(seen.arguments))
+            args, kwargs = map_tensors(lambda tensor: _several(tensor, self._times), detached(seen.arguments))
             return changed(*args, **kwargs)
 
         told = in_turns(
             (as_is, call_as_is), (changed, call_with_more), with_graph=seen.with_graph, settled=True
         )
-        return {"times": _TIMES, **told}
+        return {"times": self._times, "accumulates": self._accumulates, **told}
 
 
-def _several(tensor: Tensor) -> Tensor:
-    return torch.cat([tensor] * _TIMES) if tensor.dim() else tensor
+def _several(tensor: Tensor, times: int) -> Tensor:
+    return torch.cat([tensor] * times) if tensor.dim() else tensor
