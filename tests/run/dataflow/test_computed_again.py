@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 
 import pytest
@@ -45,6 +44,7 @@ def test_what_the_step_before_has_computed_is_computed_again_whichever_comes_fir
     assert again_later([field.end, field.begin] * 3) == {line: 1.0}
 
 
+@pytest.mark.usefixtures("real_times")
 def test_time_computed_again_is_an_average_of_the_later_steps() -> None:
     """Half of them do nothing else, the other half nothing of it: half of the first step's time."""
     field, flow = Field(), Dataflow(Places(str(HERE), str(HERE)))
@@ -381,8 +381,5 @@ def test_a_loop_that_adds_up_what_it_computes_again_is_told_by_its_own_line() ->
 
         return [text_of(one) for one in seen(step)["again"]]
 
-    with pytest.MonkeyPatch.context() as patch:
-        now = itertools.count(0, 10_000)
-        patch.setattr("diagnose.run.child.dataflow.dataflow.perf_counter_ns", now.__next__)
-        assert told(4) == ["result = result.tanh()"]
-        assert told(12) == ["total = total + network(layers)"]
+    assert told(4) == ["result = result.tanh()"]
+    assert told(12) == ["total = total + network(layers)"]

@@ -31,6 +31,7 @@ def left_of(step: Callable[[], Any]) -> dict[str, float]:
     return {LINES[line["line"] - 1].strip(): line["left_ns"] / line["ns"] for line in told}
 
 
+@pytest.mark.usefixtures("real_times")
 def test_each_layer_of_a_network_computes_the_distinct_rows_alone() -> None:
     """64 of 4,096 rows. The last layer's are looked up, which is added to it."""
     first, second, given = nn.Linear(3, 128), nn.Linear(128, 64), kinds()

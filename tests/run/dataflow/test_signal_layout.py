@@ -40,13 +40,6 @@ def test_layers_of_each_dilation_are_tried(monkeypatch: pytest.MonkeyPatch) -> N
     """
     shares = iter([0.9, 0.5, 0.1])
     monkeypatch.setattr(signal_layout, "share_left", lambda *ways, is_trained: next(shares))
-    clock = [0]
-
-    def tick() -> int:
-        clock[0] += 1000
-        return clock[0]
-
-    monkeypatch.setattr("diagnose.run.child.dataflow.dataflow.perf_counter_ns", tick)
     net = nn.Sequential(*(nn.Conv1d(8, 8, 3, padding="same", dilation=d) for d in (1, 1, 2, 4, 4)))
     (told,) = layouts(net, torch.rand(2, 8, 64, requires_grad=True))
     assert told["call_count"] == 5

@@ -60,6 +60,9 @@ _BY_POSITION = _ELEMENT_BY_ELEMENT | _REDUCTIONS | {
     "linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "__matmul__", "einsum", "embedding", "layer_norm",
     "conv1d", "conv2d", "conv3d", "stack", "cat",
 }  # fmt: skip
+# Each row of the result comes from one row of the first that is given, if there are as many.
+_ROW_BY_ROW = {"linear", "matmul", "mm", "bmm", "__matmul__"}
+_NORMS = {"layer_norm", "rms_norm"}
 _JOINS = {"stack", "cat", "concat", "concatenate"}
 _LOSSES = {"cross_entropy", "nll_loss"}
 _SOFTMAX = {"softmax", "log_softmax"}
@@ -97,12 +100,15 @@ class _Behind(NamedTuple):
 
 
 class _Use(NamedTuple):
-    """A call that is given a value; ``made``: the numbers of its results."""
+    """A call that is given a value; ``made``: the numbers of its results; ``turned``: a view whose last
+    dimension was another one.
+    """
 
     made: tuple[int, ...]
     picks: bool = False
     keeps: bool = False
     keeps_rows: bool = False
+    turned: bool = False
     behind: _Behind | None = None
     joins: bool = False
     rows: float | None = None  # the share of rows that it reads, if that is known
@@ -145,6 +151,7 @@ class Reads:
         self._shapes: dict[int, tuple[int, ...]] = {}
         self._sizes: dict[int, int] = {}
         self._row_sizes: dict[int, int] = {}
+        self._scores: set[int] = set()  # given to losses: their rows are the classes, whichever dimension
         self._calls: list[_Call] = []
         self._living: dict[int, list[weakref.ref[Tensor]]] = {}  # of those that may be statistics
         self._kept: set[int] = set()  # statistics that outlived their step unread
@@ -179,8 +186,10 @@ class Reads:
         by_row = is_softmax or loss is not None or (name in _BY_POSITION and not name.startswith("conv"))
         behind = _Behind(1, 0) if loss is not None else _behind(name, arguments, options or {})
         weighted = weights_of(name, arguments, given)
+        by_rows = is_softmax or name in _KEEPS or _is_row_by_row(name, arguments, options or {})
         if loss is not None and given:
             self._row_sizes[given[0]] = loss.classes
+            self._scores.add(given[0])
         for at, number in enumerate(given):
             if number in made:
                 continue
@@ -189,7 +198,8 @@ class Reads:
                 made,
                 picks=at == 0 and name in _PICKS,
                 keeps=(name in _KEEPS and alike) or (at == 0 and name in _REDUCTIONS),
-                keeps_rows=(name in _KEEPS or is_softmax) and alike,
+                keeps_rows=by_rows and (alike if name in _KEEPS else at == 0),
+                turned=at == 0 and _is_turned(arguments, results),
                 behind=behind if at == 0 or name in _KEEPS | _JOINS else None,
                 joins=name in _JOINS,
                 weighted=weighted[at] if at < 2 else None,
@@ -307,13 +317,16 @@ class Reads:
         if use.picks:
             sizes = [min(1.0, self._sizes[result] / self._sizes[number]) for result in use.made]
             numbers = sum(size * part.numbers for size, part in zip(sizes, results, strict=True))
-            whole = all(self._row_sizes[result] == self._row_sizes[number] for result in use.made)
+            whole = not use.turned and all(
+                self._row_sizes[result] == self._row_sizes[number] for result in use.made
+            )
             rows = sum(size * part.rows for size, part in zip(sizes, results, strict=True)) if whole else 1.0
             return _Part(numbers, rows, weighted)
         result, made = results[0], use.made[0]
         if use.joins:
             return _Part(1.0, 1.0, weighted)
-        keeps_rows = use.keeps_rows and self._row_sizes[made] == self._row_sizes[number]
+        as_many = self._sizes[made] * self._row_sizes[number] == self._sizes[number] * self._row_sizes[made]
+        keeps_rows = use.keeps_rows and as_many and (not use.turned or made in self._scores)
         return _Part(result.numbers if use.keeps else 1.0, result.rows if keeps_rows else 1.0, weighted)
 
     def _passed_on(self, use: _Use, number: int, results: list[_Part]) -> Weighted:
@@ -352,6 +365,23 @@ def _over_last(arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:
     given = dict(zip(("input", "dim"), arguments, strict=False)) | options
     scores, dim = given.get("input"), given.get("dim")
     return isinstance(scores, Tensor) and dim in (-1, scores.dim() - 1)
+
+
+def _is_row_by_row(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """A norm is if it is over the last dimension."""
+    if name not in _NORMS:
+        return name in _ROW_BY_ROW
+    shape = options.get("normalized_shape", arguments[1] if len(arguments) > 1 else ())
+    return len(shape) == 1
+
+
+def _is_turned(arguments: tuple[Any, ...], results: list[tuple[int, Tensor]]) -> bool:
+    """Whether the result is a view, and its last dimension was not the last before."""
+    if not arguments or not isinstance(arguments[0], Tensor) or not results:
+        return False
+    before, after = arguments[0], results[0][1]
+    is_view = after._base is not None and before.dim() and after.dim()
+    return bool(is_view) and before.stride()[-1] != after.stride()[-1]
 
 
 class _Loss(NamedTuple):

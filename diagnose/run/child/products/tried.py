@@ -16,7 +16,7 @@ _KINDS_AT_MOST, _ENOUGH_NS = 4, 500_000_000  # of a line's calls: kinds that are
 
 class Tried:
     def __init__(self) -> None:
-        self._left: defaultdict[tuple[str, Place], dict[Hashable, float | None]] = defaultdict(dict)
+        self._left: defaultdict[tuple[str, Place], dict[Hashable, float]] = defaultdict(dict)
         self._spent_ns: defaultdict[tuple[str, Place], int] = defaultdict(int)
 
     def left(
@@ -29,13 +29,14 @@ class Tried:
         by_kind, kind = self._left[key], _kind(call)
         if kind in by_kind:
             return by_kind[kind]
-        if by_kind and (len(by_kind) >= _KINDS_AT_MOST or self._spent_ns[key] >= _ENOUGH_NS):
-            shares = [left for left in by_kind.values() if left is not None]
-            return fmean(shares) if shares else None
+        if len(by_kind) >= _KINDS_AT_MOST or self._spent_ns[key] >= _ENOUGH_NS:
+            return fmean(by_kind.values()) if by_kind else None
         began_ns = perf_counter_ns()
-        by_kind[kind] = left_by_trial()
+        left = left_by_trial()
         self._spent_ns[key] += perf_counter_ns() - began_ns
-        return by_kind[kind]
+        if left is not None:  # else the next one may be: another program can make any call long
+            by_kind[kind] = left
+        return left
 
 
 def _kind(call: Call) -> Hashable:

@@ -1,0 +1,110 @@
+"""Of what a layer is given, the rows that nobody reads of its result are not read either."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from tests.run.dataflow.looking import seen, text_of
+
+BATCH, POSITIONS, WIDTH = 2, 10, 8
+
+
+class Block(nn.Module):
+    """Of a transformer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before, self.after = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.queries, self.keys, self.values, self.out = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
+        self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+
+    def forward(self, x: Tensor) -> Tensor:
+        normed = self.before(x)
+        queries = self.queries(normed)
+        scores = queries @ self.keys(normed).transpose(-2, -1)
+        mixed = scores.softmax(-1) @ self.values(normed)
+        added = self.out(mixed) + x
+        return self.down(functional.gelu(self.up(self.after(added)))) + added
+
+
+def unread(step) -> dict[str, int]:  # type: ignore[no-untyped-def]
+    """Calls by the line's text."""
+    return {text_of(line): line["call_count"] for line in seen(step)["unread"]}
+
+
+def test_of_the_last_block_of_which_one_token_is_read_only_keys_and_values_are_needed() -> None:
+    """Of the one before each position is. Of each line the calls: the output's linear layer and its sum, and
+    so on; the first norm is read whole, by keys and values.
+    """
+    first, last, x = Block(), Block(), torch.randn(BATCH, POSITIONS, WIDTH)
+
+    def step() -> None:
+        last(first(x))[:, 0].sum().backward()
+
+    assert unread(step) == {
+        "queries = self.queries(normed)": 1,
+        "scores = queries @ self.keys(normed).transpose(-2, -1)": 1,
+        "mixed = scores.softmax(-1) @ self.values(normed)": 1 + 1,
+        "added = self.out(mixed) + x": 2,
+        "return self.down(functional.gelu(self.up(self.after(added)))) + added": 5,
+    }
+
+
+def test_all_rows_are_needed_where_another_call_reads_them() -> None:
+    layer, x = nn.Linear(WIDTH, WIDTH), torch.randn(BATCH, POSITIONS, WIDTH)
+
+    def step() -> None:
+        hidden = layer(x)
+        (functional.relu(hidden)[:, 0].sum() + hidden.mean()).backward()
+
+    assert set(unread(step)) == {"(functional.relu(hidden)[:, 0].sum() + hidden.mean()).backward()"}
+
+
+def test_positions_that_a_loss_ignores_are_not_needed_all_the_way_up() -> None:
+    """Eight of ten: of both layers and what is between them."""
+    first, last, x = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, 3), torch.randn(BATCH, POSITIONS, WIDTH)
+    labels = torch.full((BATCH, POSITIONS), -100)
+    labels[:, 4:6] = 1
+
+    def step() -> None:
+        hidden = first(x)
+        hidden = hidden.relu()
+        scores = last(hidden)
+        functional.cross_entropy(scores.flatten(0, 1), labels.flatten()).backward()
+
+    assert unread(step) == {
+        "hidden = first(x)": 1,
+        "hidden = hidden.relu()": 1,
+        "scores = last(hidden)": 1,
+        "functional.cross_entropy(scores.flatten(0, 1), labels.flatten()).backward()": 1,
+    }
+
+
+def test_a_norm_over_two_dimensions_reads_rows_together() -> None:
+    norm, layer, x = (
+        nn.LayerNorm([POSITIONS, WIDTH]),
+        nn.Linear(WIDTH, WIDTH),
+        torch.randn(BATCH, POSITIONS, WIDTH),
+    )
+
+    def step() -> None:
+        hidden = layer(x)
+        normed = norm(hidden)
+        normed[:, 0].sum().backward()
+
+    assert unread(step) == {"normed = norm(hidden)": 1}
+
+
+def test_columns_of_a_turned_square_are_not_rows() -> None:
+    """One column of ten is one number of each row."""
+    layer, x = nn.Linear(WIDTH, POSITIONS), torch.randn(BATCH, POSITIONS, WIDTH)
+    before = nn.Linear(WIDTH, WIDTH)
+
+    def step() -> None:
+        hidden = before(x)
+        turned = layer(hidden).transpose(1, 2)
+        turned[:, 0].sum().backward()
+
+    assert set(unread(step)) == {"turned = layer(hidden).transpose(1, 2)"}
