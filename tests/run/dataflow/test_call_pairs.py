@@ -229,3 +229,9 @@ def test_pooling_first_gives_the_same(is_sum: bool, bias: bool) -> None:
         as_is, first_pooled = pooling_ways(functional.linear, is_sum, dimensions, 2)
         weights = tuple(layer.parameters())
         torch.testing.assert_close(first_pooled(rows, *weights), as_is(rows, *weights))
+
+
+def test_an_einsum_in_costly_order_is_one_call() -> None:
+    x, projection = torch.rand(4, 128, 50), torch.rand(128, 3)
+    left = left_of(lambda: torch.einsum("bcp,bdp,dr->bcr", x, x, projection), "order")
+    assert [line.split("(")[2] for line in left] == ['"bcp,bdp,dr->bcr", x, x, projection), "order")']

@@ -18,6 +18,7 @@ from .attention_trial import Attention, WrittenAttention, left_by_fused
 from .bilinear import is_bilinear, left_as_products
 from .call_pairs import By, CallPairs
 from .convolution import Convolution, convolution_of
+from .einsum_order import in_costly_order, left_in_order
 from .equal_rows import EqualRows
 from .factored import Factored
 from .long_kernel import is_long, left_by_spectra
@@ -117,6 +118,9 @@ class Products:
             yield "one_step", partial(left_by_cells, call, ns, is_trained=is_trained)
         if is_bilinear(call):
             yield "bilinear", partial(left_as_products, call, ns, is_trained=is_trained)
+        einsum = in_costly_order(call)
+        if einsum is not None:
+            yield "order", partial(left_in_order, einsum, ns, is_trained=is_trained)
         empty = nearly_empty(name, given)
         if empty is not None:
             matrix, other, comes_first = empty
