@@ -126,6 +126,16 @@ def _from_backward_to_update(view: Selection) -> Intervals:
 
 
 @selector(
+    "renormalised_rows",
+    "renormalising rows of embedding tables in each lookup (`max_norm`), on a CPU",
+    attributed=dispatched_work,
+)
+def _renormalised_rows(view: Selection) -> Rows:
+    found = outermost(view, view.name_matches(r"^aten::embedding_renorm_$"))
+    return found[:0] if view.has_device else found
+
+
+@selector(
     "embedding_dense_gradient",
     "dense gradients of embedding tables with few rows looked up, and their updates",
     needs="shapes",
