@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from diagnose.run.child.facts.models import CallCounts
 from diagnose.run.child.places import Places
-from diagnose.run.child.trials import copies
+from diagnose.run.child.trials import batch_look, copies
 from diagnose.run.child.trials.batch_look import BatchLook
 
 HERE = str(Path(__file__).parent)
@@ -193,10 +193,16 @@ def test_forwards_without_a_backward_each_are_no_pieces() -> None:
     assert not look.begin()
 
 
-def test_what_would_keep_too_much_memory_is_not_tried() -> None:
+@pytest.mark.parametrize(("free", "begins"), [(4 << 20, True), ((4 << 20) - 1, False), (None, True)])
+def test_where_memory_is_short_nothing_is_tried(
+    free: int | None, begins: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four pieces, in a process of 1 MB."""
+    monkeypatch.setattr(batch_look, "available_memory_bytes", lambda: free)
+    monkeypatch.setattr(batch_look, "resident_bytes", lambda: 1 << 20)
     look = looked_at(model := Net())
     optimizer = Counted()
     look._calls.optimizer(optimizer)
     look._calls._shapes[id(model), (16, 6)] = look._calls._backwards = 4
-    look._calls.saved_bytes = 300 << 20
-    assert not look.begin()
+    assert look.begin() is begins
+    look.end()

@@ -10,12 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..facts.machine import available_memory_bytes
+from ..facts.usage import resident_bytes
 from ..tensors import map_tensors, tensors_near
 from .copies import CopyLook, Seen, copied, detached, in_turns, small_enough
 
 _SAMPLES_AT_MOST = 2  # but of batches whose gradients accumulate
 _TIMES = 4
-_PIECES_AT_MOST, _BYTES_AT_MOST = 8, 1 << 30  # put into one batch, and what that keeps for its backward
+_PIECES_AT_MOST = 8  # put into one batch
 
 
 class BatchLook(CopyLook):
@@ -29,8 +31,9 @@ class BatchLook(CopyLook):
         self._accumulates = pieces > 1
         self._times = min(pieces, _PIECES_AT_MOST) if self._accumulates else _TIMES
         is_small = self._accumulates or (told["batch_size"] or 0) <= _SAMPLES_AT_MOST
-        is_large = (self._calls.saved_bytes or 0) * self._times > _BYTES_AT_MOST
-        return small_enough(models) if is_small and not is_large and (told["shape_count"] or 0) <= 1 else []
+        if not is_small or (told["shape_count"] or 0) > 1 or not _has_room(self._times):
+            return []
+        return small_enough(models)
 
     def counts(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Of a call in training, all whose tensors have as many samples."""
@@ -57,6 +60,12 @@ class BatchLook(CopyLook):
             (as_is, call_as_is), (changed, call_with_more), with_graph=seen.with_graph, settled=True
         )
         return {"times": self._times, "accumulates": self._accumulates, **told}
+
+
+def _has_room(times: int) -> bool:
+    """For so many times all that the process holds, of which a batch needs a part."""
+    available = available_memory_bytes()
+    return available is None or times * resident_bytes() <= available
 
 
 def _several(tensor: Tensor, times: int) -> Tensor:
