@@ -10,6 +10,7 @@ from diagnose.measure.areas.fetching import fetch_lines
 from diagnose.measure.areas.input import feeding_loader
 from diagnose.measure.areas.operators import both_ways
 from diagnose.measure.areas.padding_lines import where_padded
+from diagnose.measure.areas.positions import share_of_positions
 from diagnose.measure.areas.small_ops import SMALL_NS, dispatch_time
 from diagnose.measure.areas.user_code import PLACE, places_of
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
@@ -136,8 +137,9 @@ def _padding(
     measured: Measured, padded: dict[str, Any], share: float, *, made_by_it: bool = False
 ) -> list[FactPlace]:
     """So large a share of all positions: at the line that makes the loader where one feeds the steps, or that
-    pads for it (``made_by_it``); else where a model is called from outside of models. Each position is taken
-    to cost the same: attention costs more. What works on packed sequences computes no padding.
+    pads for it (``made_by_it``); else where a model is called from outside of models. Of what works on
+    positions each is taken to cost the same: attention costs more. What works on packed sequences computes no
+    padding.
     """
     view, loader = measured.timeline, feeding_loader(measured)
     if view is not None and view.name_matches(SKIPS_PADDING).any():
@@ -147,6 +149,7 @@ def _padding(
     if made_by_it and place is loader:
         place = _where_padded(measured, loader)
     padded_ms = max(0.0, _model_ms(measured) - _on_packed_ms(measured))
+    padded_ms *= share_of_positions(measured, padded["length"])
     return [FactPlace(place["file"], place["line"], place["function"], 1.0, padded_ms * share)]
 
 

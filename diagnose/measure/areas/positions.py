@@ -1,0 +1,74 @@
+"""Which operators work on the positions of a model's sequences: they are given a tensor with as many, or a
+loop over time calls them for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from diagnose.measure.areas.operators import both_ways, input_shapes
+from diagnose.measure.areas.optimizer import optimizer_spans
+from diagnose.measure.measured import Measured
+from diagnose.measure.selection import Selection
+from diagnose.measure.view import Rows, started_in
+from diagnose.measure.work import in_rows, outermost
+
+OFF_BY = 2  # positions: labels are shifted by one, a first token or a last one is added
+STRIDES = (2, 4, 8)
+OF_EACH_POSITION = 0.5  # so many calls of one operator for each position are a loop over time
+
+
+def share_of_positions(measured: Measured, length: float) -> float:
+    """Of what forward and backward take. 1 where that is not known: sequences of one ``length`` are told by
+    the shapes of tensors, which are not always recorded.
+    """
+    view = measured.timeline
+    if view is None or length != round(length) or length <= OFF_BY:
+        return 1.0
+    own = (view.kind == "op") & view.on_training_thread & ~view.host["backward"].to_numpy()
+    rows = outermost(view, own & view.in_steps & ~started_in(view.host, optimizer_spans(view)))
+    of_positions = rows[_on_positions(view, rows, int(length))]
+    whole_ms, ms = (_model_ms(measured, view, some) for some in (rows, of_positions))
+    return ms / whole_ms if ms > 0 else 1.0
+
+
+def _model_ms(measured: Measured, view: Selection, rows: Rows) -> float:
+    return measured.timeline_ms(in_rows(view, both_ways(view, rows), "forward", "backward"))
+
+
+def _on_positions(view: Selection, rows: Rows, length: int) -> np.ndarray:
+    """Which of these rows."""
+    calls = [
+        f"{name} {shapes}"
+        for name, shapes in zip(view.name[rows], view.host["shapes"].array[rows], strict=True)
+    ]
+    kinds, of_kind, counts = np.unique(calls, return_inverse=True, return_counts=True)
+    in_loop = counts >= OF_EACH_POSITION * length * view.step_count
+    given = np.array([_has_positions(kind.partition(" ")[2], length) for kind in kinds], dtype=bool)
+    return np.asarray((given | in_loop)[of_kind], dtype=bool)
+
+
+def _has_positions(text: str, length: int) -> bool:
+    """Whether a tensor has a dimension of so many, or of a multiple, as all positions of all rows; or nothing
+    is known of its shape.
+    """
+    sizes = list(_sizes(input_shapes(text)))
+    near = range(length - OFF_BY, length + OFF_BY + 1)
+    strided = {length // stride + more for stride in STRIDES for more in (0, 1) if length >= 4 * stride}
+    return not sizes or any(
+        size in near
+        or size in strided
+        or (size > length and any(size % one == 0 for one in (length - 1, length, length + 1)))
+        for size in sizes
+    )
+
+
+def _sizes(shapes: Any) -> Iterator[int]:
+    for value in shapes:
+        if isinstance(value, list):
+            yield from _sizes(value)
+        elif isinstance(value, int):
+            yield value
