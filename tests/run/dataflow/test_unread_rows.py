@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -108,3 +109,52 @@ def test_columns_of_a_turned_square_are_not_rows() -> None:
         turned[:, 0].sum().backward()
 
     assert set(unread(step)) == {"turned = layer(hidden).transpose(1, 2)"}
+
+
+PICTURES, KERNEL = torch.rand(8, 3, 12, 12), torch.rand(3, 3, 3, 3)
+
+
+def test_changes_that_a_mask_keeps_for_few_pictures() -> None:
+    """Two of eight: the others were blurred for nothing."""
+    chosen = torch.zeros(8, 1, 1, 1, dtype=torch.bool)
+    chosen[3:5] = True
+
+    def step() -> None:
+        blurred = functional.conv2d(PICTURES, KERNEL, padding=1)
+        smaller = functional.avg_pool2d(blurred, 2)
+        larger = functional.interpolate(smaller, size=(12, 12)) * 0.5
+        torch.where(chosen, larger, PICTURES).sum()
+
+    assert unread(step) == {
+        "blurred = functional.conv2d(PICTURES, KERNEL, padding=1)": 1,
+        "smaller = functional.avg_pool2d(blurred, 2)": 1,
+        "larger = functional.interpolate(smaller, size=(12, 12)) * 0.5": 2,
+    }
+
+
+@pytest.mark.parametrize("how", ["most", "none", "each number", "columns", "read too", "together"])
+def test_what_a_mask_keeps_most_of_or_what_needs_all_pictures_is_needed(how: str) -> None:
+    shape = {"each number": (8, 3, 12, 12), "columns": (1, 1, 1, 12)}.get(how, (8, 1, 1, 1))
+    chosen = torch.zeros(shape, dtype=torch.bool)
+    chosen.view(-1)[: 0 if how == "none" else 6 if how == "most" else 2] = True
+    blur = torch.nn.functional.conv2d
+
+    def step() -> None:
+        blurred = blur(PICTURES, KERNEL, padding=1)
+        changed = functional.batch_norm(blurred, None, None, training=True) if how == "together" else blurred
+        mixed = torch.where(chosen, changed, PICTURES)
+        (mixed.sum() + blurred.mean() if how == "read too" else mixed).sum()
+
+    assert "blurred = blur(PICTURES, KERNEL, padding=1)" not in unread(step)
+
+
+def test_weights_of_positions_do_not_pass_a_norm_over_all_of_them() -> None:
+    layer, norm = nn.Linear(WIDTH, WIDTH), nn.LayerNorm([POSITIONS, WIDTH])
+    x, weights = torch.randn(BATCH, POSITIONS, WIDTH), torch.zeros(BATCH, POSITIONS, 1)
+    weights[:, :2] = 1.0
+
+    def step() -> None:
+        normed = norm(layer(x))
+        (normed * weights).sum().backward()
+
+    assert unread(step) == {}

@@ -19,6 +19,20 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from .by_position import (
+    BY_PICTURE,
+    BY_POSITION,
+    JOINS,
+    KEEPS,
+    PICKS,
+    REDUCTIONS,
+    SOFTMAX,
+    Behind,
+    behind_of,
+    is_row_by_row,
+    is_turned,
+    over_last,
+)
 from .unseen_readers import inside_a_transform, is_of_own_function, may_read_unseen
 from .weights import ALL, NONE, Weighted, together, weights_of
 
@@ -34,38 +48,7 @@ METADATA = {
     "is_floating_point",
     "stride",
 }
-_PICKS = {
-    "__getitem__", "select", "narrow", "index_select", "gather", "take_along_dim", "masked_select", "take",
-    "chunk", "split", "tensor_split", "unbind", "split_with_sizes", "unsafe_chunk", "unsafe_split",
-}  # fmt: skip
-_RENAMES = {
-    "view", "reshape", "transpose", "permute", "squeeze", "unsqueeze", "flatten", "unflatten", "contiguous",
-    "movedim", "swapaxes", "t", "view_as", "detach",
-}  # fmt: skip
-_ELEMENT_BY_ELEMENT = {
-    "clone", "to", "float", "half", "bfloat16", "double", "relu", "gelu", "tanh", "sigmoid", "leaky_relu",
-    "elu", "silu", "softplus", "exp", "log", "neg", "abs", "dropout", "add", "sub", "mul", "div", "__add__",
-    "__radd__", "__sub__", "__mul__", "__rmul__", "__truediv__", "true_divide", "pow", "__pow__", "clamp",
-    "relu_", "add_", "mul_", "div_", "__rsub__", "__rtruediv__", "__rdiv__", "__rpow__", "__neg__", "rsub",
-    "min", "max", "minimum", "maximum", "clamp_min", "clamp_max", "square", "sqrt", "rsqrt", "sin", "cos",
-    "log1p", "expm1", "logsigmoid", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
-    "binary_cross_entropy", "binary_cross_entropy_with_logits",
-}  # fmt: skip
-# Each number of the result comes from numbers that no other one needs.
-_REDUCTIONS = {"sum", "mean", "prod", "amax", "amin", "norm", "logsumexp", "std", "var"}
-# Each number of the result comes from one of what is given, where that has as many.
-_KEEPS = _RENAMES | _ELEMENT_BY_ELEMENT
-# Each position of the result is computed by itself: those that nobody reads can be left out.
-_BY_POSITION = _ELEMENT_BY_ELEMENT | _REDUCTIONS | {
-    "linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "__matmul__", "einsum", "embedding", "layer_norm",
-    "conv1d", "conv2d", "conv3d", "stack", "cat",
-}  # fmt: skip
-# Each row of the result comes from one row of the first that is given, if there are as many.
-_ROW_BY_ROW = {"linear", "matmul", "mm", "bmm", "__matmul__"}
-_NORMS = {"layer_norm", "rms_norm"}
-_JOINS = {"stack", "cat", "concat", "concatenate"}
 _LOSSES = {"cross_entropy", "nll_loss"}
-_SOFTMAX = {"softmax", "log_softmax"}
 _IGNORED = -100  # the losses' default
 _READ_AT_MOST = 0.5
 _ROWS_READ_AT_MOST = 0.75  # of a loss: a mask picks the others, for all that is computed behind it
@@ -90,15 +73,6 @@ class _InGraph(NamedTuple):
     node: int
 
 
-class _Behind(NamedTuple):
-    """How many dimensions at least lie behind a position, of what a call is given and of what it makes, if
-    each position of its result comes from one of what it is given.
-    """
-
-    given: int
-    made: int
-
-
 class _Use(NamedTuple):
     """A call that is given a value; ``made``: the numbers of its results; ``turned``: a view whose last
     dimension was another one.
@@ -109,7 +83,7 @@ class _Use(NamedTuple):
     keeps: bool = False
     keeps_rows: bool = False
     turned: bool = False
-    behind: _Behind | None = None
+    behind: Behind | None = None
     joins: bool = False
     rows: float | None = None  # the share of rows that it reads, if that is known
     weighted: Weighted | None = None
@@ -135,7 +109,7 @@ class _Call(NamedTuple):
     name: str
     made: tuple[int, ...]
     by_row: bool
-    behind: _Behind | None
+    behind: Behind | None
     rows: float
 
 
@@ -182,11 +156,11 @@ class Reads:
         self._reads_unseen = self._reads_unseen or is_wrapped
         made = tuple(number for number, _ in results)
         loss = _loss(name, arguments, options or {})
-        is_softmax = name in _SOFTMAX and _over_last(arguments, options or {})
-        by_row = is_softmax or loss is not None or (name in _BY_POSITION and not name.startswith("conv"))
-        behind = _Behind(1, 0) if loss is not None else _behind(name, arguments, options or {})
+        is_softmax = name in SOFTMAX and over_last(arguments, options or {})
+        by_row = is_softmax or loss is not None or (name in BY_POSITION and not name.startswith("conv"))
+        behind = Behind(1, 0) if loss is not None else behind_of(name, arguments, options or {}, results)
         weighted = weights_of(name, arguments, given)
-        by_rows = is_softmax or name in _KEEPS or _is_row_by_row(name, arguments, options or {})
+        by_rows = is_softmax or name in KEEPS or is_row_by_row(name, arguments, options or {})
         if loss is not None and given:
             self._row_sizes[given[0]] = loss.classes
             self._scores.add(given[0])
@@ -196,13 +170,13 @@ class Reads:
             alike = len(results) == 1 and results[0][1].numel() == self._sizes.get(number)
             use = _Use(
                 made,
-                picks=at == 0 and name in _PICKS,
-                keeps=(name in _KEEPS and alike) or (at == 0 and name in _REDUCTIONS),
-                keeps_rows=by_rows and (alike if name in _KEEPS else at == 0),
-                turned=at == 0 and _is_turned(arguments, results),
-                behind=behind if at == 0 or name in _KEEPS | _JOINS else None,
-                joins=name in _JOINS,
-                weighted=weighted[at] if at < 2 else None,
+                picks=at == 0 and name in PICKS,
+                keeps=(name in KEEPS and alike) or (at == 0 and name in REDUCTIONS),
+                keeps_rows=by_rows and (alike if name in KEEPS else at == 0),
+                turned=at == 0 and is_turned(arguments, results),
+                behind=behind if at == 0 or name in KEEPS | JOINS else None,
+                joins=name in JOINS,
+                weighted=weighted.get(at),
                 rows=loss.rows if loss is not None and at == 0 else None,
             )
             self._uses.setdefault(number, []).append(use)
@@ -220,7 +194,8 @@ class Reads:
             if tensor.numel() <= _STATISTIC_AT_MOST:
                 self._living.setdefault(number, []).append(weakref.ref(tensor))
         if name and made:
-            self._calls.append(_Call(index, name, made, by_row, behind, 1.0 if loss is None else loss.rows))
+            left_out = behind if by_row or name in BY_PICTURE else None
+            self._calls.append(_Call(index, name, made, by_row, left_out, 1.0 if loss is None else loss.rows))
 
     def backward(self, tensors: Iterable[Tensor]) -> None:
         """One goes through all that these were computed from."""
@@ -259,13 +234,10 @@ class Reads:
                 yield Unread(index, 1.0, "dropped")
             elif len(made) == 1:
                 part = read[made[0]]
-                numbers = part.numbers if name in _BY_POSITION else 1.0
-                needed = numbers
-                if by_row:
-                    has_weights = behind is not None and part.weighted.fits(
-                        self._shapes[made[0]], behind.made
-                    )
-                    needed = min(numbers, part.rows, rows, part.weighted.share if has_weights else 1.0)
+                numbers = part.numbers if name in BY_POSITION else 1.0
+                needed = min(numbers, part.rows, rows) if by_row else numbers
+                if behind is not None and part.weighted.fits(self._shapes[made[0]], behind.made):
+                    needed = min(needed, part.weighted.share)
                 if needed <= (_ROWS_READ_AT_MOST if needed < numbers else _READ_AT_MOST):
                     yield Unread(index, 1 - needed, "unread")
 
@@ -340,48 +312,6 @@ class Reads:
         if use.joins and of_part.fits(shape, use.behind.given):  # one of so many beside each other
             return of_part
         return weighted if weighted.fits(shape, use.behind.given) else ALL
-
-
-def _behind(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> _Behind | None:
-    """None for calls whose positions are not computed by themselves."""
-    if name in _SOFTMAX or name in _REDUCTIONS:
-        is_over_last = _over_last(arguments, options)
-        return _Behind(1, 1 if name in _SOFTMAX else 0) if is_over_last else None
-    if name == "__getitem__":
-        return None if _picks_positions(arguments[1:]) else _Behind(0, 0)
-    if name in _KEEPS or name in _JOINS:
-        return _Behind(0, 0)
-    return _Behind(1, 1) if name in _BY_POSITION and not name.startswith("conv") else None
-
-
-def _picks_positions(index: tuple[Any, ...]) -> bool:
-    """Whether tensors or lists are in it."""
-    parts = index[0] if index and isinstance(index[0], tuple) else index
-    return any(isinstance(part, Tensor | list) for part in parts)
-
-
-def _over_last(arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:
-    """Whether a softmax is over the last dimension of what it is given."""
-    given = dict(zip(("input", "dim"), arguments, strict=False)) | options
-    scores, dim = given.get("input"), given.get("dim")
-    return isinstance(scores, Tensor) and dim in (-1, scores.dim() - 1)
-
-
-def _is_row_by_row(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:
-    """A norm is if it is over the last dimension."""
-    if name not in _NORMS:
-        return name in _ROW_BY_ROW
-    shape = options.get("normalized_shape", arguments[1] if len(arguments) > 1 else ())
-    return len(shape) == 1
-
-
-def _is_turned(arguments: tuple[Any, ...], results: list[tuple[int, Tensor]]) -> bool:
-    """Whether the result is a view, and its last dimension was not the last before."""
-    if not arguments or not isinstance(arguments[0], Tensor) or not results:
-        return False
-    before, after = arguments[0], results[0][1]
-    is_view = after._base is not None and before.dim() and after.dim()
-    return bool(is_view) and before.stride()[-1] != after.stride()[-1]
 
 
 class _Loss(NamedTuple):

@@ -4,6 +4,7 @@ computes each position by itself can leave out the others, all the way to where 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -48,18 +49,35 @@ def together(parts: Iterable[Weighted]) -> Weighted:
     return Weighted(share, parts[0].positions, masks) if is_one_kind and share < 1 else ALL
 
 
-def weights_of(
-    name: str, arguments: Sequence[object], numbers: Sequence[int]
-) -> tuple[Weighted | None, Weighted | None]:
-    """Of each of the two that a product multiplies, what counts by the other one as its weights; None where
-    that is no weight, and for other calls. ``numbers``: of their values.
+def weights_of(name: str, arguments: Sequence[object], numbers: Sequence[int]) -> dict[int, Weighted]:
+    """Of each tensor by its place what counts, if the call picks by weights: of a product's factors by the
+    other one, and of what `torch.where` chooses from, rows by rows. ``numbers``: of the values given.
     """
-    if name not in _PRODUCTS or len(arguments) != 2 or len(numbers) != 2:
-        return None, None
-    first, second = arguments
-    if not isinstance(first, Tensor) or not isinstance(second, Tensor):
-        return None, None
-    return _counts(first, second, numbers[1]), _counts(second, first, numbers[0])
+    tensors = [one for one in arguments if isinstance(one, Tensor)]
+    if len(tensors) != len(arguments) or len(numbers) != len(tensors):
+        return {}
+    if name in _PRODUCTS and len(tensors) == 2:
+        first, second = tensors
+        found = {0: _counts(first, second, numbers[1]), 1: _counts(second, first, numbers[0])}
+    elif name == "where" and len(tensors) == 3:
+        mask, *values = tensors
+        found = {at: _chosen(value, mask, at == 1, numbers[0]) for at, value in enumerate(values, 1)}
+    else:
+        return {}
+    return {at: weighted for at, weighted in found.items() if weighted is not None}
+
+
+def _chosen(given: Tensor, mask: Tensor, where: bool, number: int) -> Weighted | None:
+    """Of rows, pictures and the like, for each of which a mask has one number; None where most are chosen."""
+    is_small = mask.device.type == "cpu" and 0 < mask.numel() <= _WEIGHTS_AT_MOST
+    if not is_small or mask.dim() != given.dim() or mask.shape[-1:] != (1,) or given.numel() == mask.numel():
+        return None
+    rows = mask.squeeze().dim() or 1
+    if math.prod(given.shape[:rows]) != mask.numel():
+        return None
+    chosen = int((mask.bool() if where else ~mask.bool()).sum())
+    share = chosen / mask.numel()
+    return Weighted(share, mask.numel(), frozenset((number,))) if 0 < share <= _ROWS_AT_MOST else None
 
 
 def _counts(given: Tensor, weights: Tensor, number: int) -> Weighted | None:
