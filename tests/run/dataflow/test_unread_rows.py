@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -114,7 +116,15 @@ def test_columns_of_a_turned_square_are_not_rows() -> None:
 PICTURES, KERNEL = torch.rand(8, 3, 12, 12), torch.rand(3, 3, 3, 3)
 
 
-def test_changes_that_a_mask_keeps_for_few_pictures() -> None:
+@pytest.mark.parametrize(
+    "mixed",
+    [
+        torch.where,
+        lambda chosen, changed, given: changed.where(chosen, given),
+        lambda chosen, changed, given: given.where(~chosen, changed),
+    ],
+)
+def test_changes_that_a_mask_keeps_for_few_pictures(mixed: Callable[..., Tensor]) -> None:
     """Two of eight: the others were blurred for nothing."""
     chosen = torch.zeros(8, 1, 1, 1, dtype=torch.bool)
     chosen[3:5] = True
@@ -123,7 +133,7 @@ def test_changes_that_a_mask_keeps_for_few_pictures() -> None:
         blurred = functional.conv2d(PICTURES, KERNEL, padding=1)
         smaller = functional.avg_pool2d(blurred, 2)
         larger = functional.interpolate(smaller, size=(12, 12)) * 0.5
-        torch.where(chosen, larger, PICTURES).sum()
+        mixed(chosen, larger, PICTURES).sum()
 
     assert unread(step) == {
         "blurred = functional.conv2d(PICTURES, KERNEL, padding=1)": 1,

@@ -58,25 +58,35 @@ def weights_of(name: str, arguments: Sequence[object], numbers: Sequence[int]) -
         return {}
     if name in _PRODUCTS and len(tensors) == 2:
         first, second = tensors
-        found = {0: _counts(first, second, numbers[1]), 1: _counts(second, first, numbers[0])}
+        found: dict[int, Weighted | None] = {
+            0: _counts(first, second, numbers[1]),
+            1: _counts(second, first, numbers[0]),
+        }
     elif name == "where" and len(tensors) == 3:
-        mask, *values = tensors
-        found = {at: _chosen(value, mask, at == 1, numbers[0]) for at, value in enumerate(values, 1)}
+        found = _of_where(tensors, numbers)
     else:
         return {}
     return {at: weighted for at, weighted in found.items() if weighted is not None}
 
 
-def _chosen(given: Tensor, mask: Tensor, where: bool, number: int) -> Weighted | None:
-    """Of rows, pictures and the like, for each of which a mask has one number; None where most are chosen."""
+def _of_where(tensors: Sequence[Tensor], numbers: Sequence[int]) -> dict[int, Weighted | None]:
+    """Of `torch.where(mask, a, b)` or `a.where(mask, b)`, if the mask has one number for each row or picture."""
+    mask_at = 0 if tensors[0].dtype == torch.bool else 1
+    mask, number = tensors[mask_at], numbers[mask_at]
     is_small = mask.device.type == "cpu" and 0 < mask.numel() <= _WEIGHTS_AT_MOST
-    if not is_small or mask.dim() != given.dim() or mask.shape[-1:] != (1,) or given.numel() == mask.numel():
+    if mask.dtype != torch.bool or not is_small or mask.shape[-1:] != (1,):
+        return {}
+    true, false = (at for at in range(3) if at != mask_at)
+    return {true: _chosen(tensors[true], mask, number), false: _chosen(tensors[false], ~mask, number)}
+
+
+def _chosen(given: Tensor, mask: Tensor, number: int) -> Weighted | None:
+    """None where most are chosen."""
+    if mask.dim() != given.dim() or given.numel() == mask.numel():
         return None
-    rows = mask.squeeze().dim() or 1
-    if math.prod(given.shape[:rows]) != mask.numel():
+    if math.prod(given.shape[: mask.squeeze().dim() or 1]) != mask.numel():
         return None
-    chosen = int((mask.bool() if where else ~mask.bool()).sum())
-    share = chosen / mask.numel()
+    share = int(mask.count_nonzero()) / mask.numel()
     return Weighted(share, mask.numel(), frozenset((number,))) if 0 < share <= _ROWS_AT_MOST else None
 
 
