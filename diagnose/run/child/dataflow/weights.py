@@ -70,7 +70,7 @@ def weights_of(name: str, arguments: Sequence[object], numbers: Sequence[int]) -
 
 
 def _of_where(tensors: Sequence[Tensor], numbers: Sequence[int]) -> dict[int, Weighted | None]:
-    """Of `torch.where(mask, a, b)` or `a.where(mask, b)`, if the mask has one number for each row or picture."""
+    """Of `torch.where(mask, a, b)` or `a.where(mask, b)` if its mask has a number for each row or picture."""
     mask_at = 0 if tensors[0].dtype == torch.bool else 1
     mask, number = tensors[mask_at], numbers[mask_at]
     is_small = mask.device.type == "cpu" and 0 < mask.numel() <= _WEIGHTS_AT_MOST
