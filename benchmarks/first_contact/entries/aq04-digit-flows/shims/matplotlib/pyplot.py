@@ -1,0 +1,1 @@
+"""Stand-in: nothing is drawn."""
