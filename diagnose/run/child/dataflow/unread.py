@@ -160,7 +160,7 @@ class Reads:
         by_row = is_softmax or loss is not None or (name in BY_POSITION and not name.startswith("conv"))
         behind = Behind(1, 0) if loss is not None else behind_of(name, arguments, options or {}, results)
         weighted = weights_of(name, arguments, given)
-        by_rows = is_softmax or name in KEEPS or is_row_by_row(name, arguments, options or {})
+        passes_on_rows = is_softmax or name in KEEPS or is_row_by_row(name, arguments, options or {})
         if loss is not None and given:
             self._row_sizes[given[0]] = loss.classes
             self._scores.add(given[0])
@@ -172,7 +172,7 @@ class Reads:
                 made,
                 picks=at == 0 and name in PICKS,
                 keeps=(name in KEEPS and alike) or (at == 0 and name in REDUCTIONS),
-                keeps_rows=by_rows and (alike if name in KEEPS else at == 0),
+                keeps_rows=passes_on_rows and (alike if name in KEEPS else at == 0),
                 turned=at == 0 and is_turned(arguments, results),
                 behind=behind if at == 0 or name in KEEPS | JOINS else None,
                 joins=name in JOINS,
