@@ -137,3 +137,35 @@ def test_gradients_of_inputs_alone_leave_those_of_weights_as_they_are(new_object
         job.step(job.g)
 
     assert rounds(job, one_round) == {}
+
+
+@pytest.mark.parametrize("trained", ["nothing", "another model", "what it is given"])
+def test_behind_a_model_through_which_nothing_else_is_trained_all_is_for_nothing(trained: str) -> None:
+    """An actor is trained on what a decoder of two layers proposes; the decoder's gradients are cleared before
+    its own loss. The second layer is given what the first one's weights made, which no one trains here.
+    """
+    job, actor, start = Job(), nn.Linear(4, 4), torch.zeros(3, 2, requires_grad=True)
+    decoder, second = job.g, nn.Linear(4, 4)
+    both = torch.optim.SGD([*decoder.parameters(), *second.parameters()], 0.1)
+    optimizers = {id(actor): torch.optim.SGD(actor.parameters(), 0.1)}
+
+    def one_round() -> None:
+        given = job.call(actor, torch.randn(3, 4)) if trained == "another model" else torch.randn(3, 4)
+        hidden = job.call(decoder, start if trained == "what it is given" else torch.randn(3, 2))
+        proposed = job.call(second, hidden + given)
+        job.call(actor, proposed).mean().backward()
+        job.uses.cleared.steps(optimizers[id(actor)])
+        optimizers[id(actor)].step()
+        job.clear(both)
+
+    rounds(job, one_round)
+    hidden, proposed = (
+        'hidden = job.call(decoder, start if trained == "what it is given" else torch.randn(3, 2))',
+        "proposed = job.call(second, hidden + given)",
+    )
+    expected = {
+        "nothing": ({hidden, proposed}, set()),
+        "another model": ({hidden}, {proposed}),
+        "what it is given": (set(), {hidden, proposed}),
+    }
+    assert (set(job.told()), set(job.told(through=True))) == expected[trained]

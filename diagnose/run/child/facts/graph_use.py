@@ -18,7 +18,7 @@ from ..guard import guarded
 from ..inspection import compiler_in_use
 from ..places import Place, Places, outside_methods
 from ..tensors import tensors_near
-from .cleared import Cleared
+from .cleared import Cleared, Given
 
 _WATCHED_AT_MOST = 512  # forwards; a script may call its layers one by one
 _OUTPUTS_AT_MOST = 8
@@ -69,8 +69,9 @@ class GraphUse:
     @guarded("watching what is built for autograd")
     def built(self, model: nn.Module, place: Place, caller: Place, given: Any, output: Any) -> None:
         # what is given may be trained through the model: then its backward is needed, whoever clears what
-        through = any(tensor.requires_grad for tensor in tensors_near(given))
-        graph = _Graph(self, place, caller, weakref.ref(model), through)
+        trained = [tensor for tensor in tensors_near(given) if tensor.requires_grad]
+        of_trained = Given(bool(trained), any(tensor.is_leaf for tensor in trained))
+        graph = _Graph(self, place, caller, weakref.ref(model), of_trained)
         nodes = [
             tensor.grad_fn
             for tensor, _ in zip(tensors_near((output,)), range(_OUTPUTS_AT_MOST), strict=False)
@@ -83,10 +84,10 @@ class GraphUse:
             self._graphs.append(weakref.ref(graph))
 
     @guarded("watching what a backward runs through")
-    def used(self, place: Place, caller: Place, model: nn.Module | None, *, through: bool) -> None:
+    def used(self, place: Place, caller: Place, model: nn.Module | None, given: Given) -> None:
         self._used[place] += 1
         if model is not None:
-            self.cleared.went_backward(model, place, caller, through=through)
+            self.cleared.went_backward(model, place, caller, given)
 
     def _kept(self) -> Counter[Place]:
         self._graphs = [
@@ -99,10 +100,10 @@ class _Graph:
     """Lives as long as the hooks on the nodes of its forward's outputs do."""
 
     def __init__(
-        self, uses: GraphUse, place: Place, caller: Place, model: weakref.ref[nn.Module], through: bool
+        self, uses: GraphUse, place: Place, caller: Place, model: weakref.ref[nn.Module], given: Given
     ) -> None:
         self.place, self._caller, self._uses = place, caller, uses
-        self._model, self._through = model, through
+        self._model, self._given = model, given
         self.is_used = False
 
     @guarded("watching what a backward runs through")
@@ -110,7 +111,7 @@ class _Graph:
         """A backward runs through the graph."""
         if not self.is_used:
             self.is_used = True
-            self._uses.used(self.place, self._caller, self._model(), through=self._through)
+            self._uses.used(self.place, self._caller, self._model(), self._given)
 
 
 class _Watch:
