@@ -121,10 +121,10 @@ REMARK = (
     "three factors from left to right and `update_bn` in each epoch are kinds that no rule knows.\n\n"
     "0.1.0+7f68513c to 12e65238: ap01 to ap10 by one author and aq01 to aq05, real ones, by another. The "
     "machine was shared by both and by our tests; ap01, ap03 and ap07 were timed as one thread's processor "
-    "time. Two faults count as found by lines of other findings, and were not told: the needless gradients of "
-    "aq03 (the optimizers' line stands beside) and the mixed lengths of aq05. One thread for ap10, a healthy "
-    "one, counts as wrong: its author found it 7 % faster, within the noise. ap05 was taken before its author "
-    "gave it more epochs."
+    "time. Two faults count as found by lines of other findings, and were not told: needless gradients of "
+    "aq03 (the optimizers' line stands beside) and mixed lengths of aq05. One thread for ap10, a healthy "
+    "one, counts as wrong: its author found it 7 % faster, within the noise. ap05 was taken before it got "
+    "more epochs."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them
