@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tests.run.dataflow.looking import seen, text_of
+from tests.run.dataflow.looking import looking, seen, text_of
 
 BATCH, POSITIONS, WIDTH = 2, 10, 8
 
@@ -168,3 +168,22 @@ def test_weights_of_positions_do_not_pass_a_norm_over_all_of_them() -> None:
         (normed * weights).sum().backward()
 
     assert unread(step) == {}
+
+
+def test_triplets_of_which_a_mask_keeps_few() -> None:
+    """Of 128 rows in 32 kinds: of 2,097,152 triplets 128 · 3 · 124 count, 2.3 %."""
+    kinds, rows = torch.arange(128) // 4, torch.rand(128, 128, requires_grad=True)
+    same = kinds[:, None] == kinds
+    valid = (same & ~torch.eye(128, dtype=torch.bool)).unsqueeze(2) & ~same.unsqueeze(1)
+
+    def step() -> None:
+        violation = rows.unsqueeze(2) - rows.unsqueeze(1)
+        functional.relu(violation * valid).sum().backward()
+
+    flow = looking()
+    step()
+    assert [flow.step() for _ in range(6)][-1]
+    assert flow.facts is not None
+    (told,) = flow.facts["unread"]
+    assert text_of(told) == "violation = rows.unsqueeze(2) - rows.unsqueeze(1)"
+    assert told["ns"] == pytest.approx(10_000 * (1 - 128 * 3 * 124 / 128**3), rel=1e-3)

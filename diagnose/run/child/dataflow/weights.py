@@ -14,7 +14,7 @@ from torch import Tensor
 _PRODUCTS = {"mul", "__mul__", "__rmul__"}
 _ROWS_AT_MOST = 0.5  # that count
 _MASKED_AT_MOST = 0.4  # fewer than what a dropout by hand keeps
-_WEIGHTS_AT_MOST = 1_000_000  # numbers, which are counted
+_WEIGHTS_AT_MOST = 5_000_000  # numbers, which are counted: some 50 ms
 
 
 class Weighted(NamedTuple):
