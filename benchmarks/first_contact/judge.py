@@ -126,7 +126,7 @@ REMARK = (
     "one, counts as wrong: its author found it 7 % faster, within the noise. ap05 was taken before it got "
     "more epochs.\n\n"
     "0.1.0+0f554050 and 0945bfb9: ar01 to ar06 by one author, mostly timed as one thread's processor time "
-    "beside our tests. ar02 was met beside these, the others on a quiet machine. ar01's commits to a database "
+    "beside our tests. ar02 was met beside these, the others in quiet. ar01's commits to a database "
     "took 20 ms each on a busy disk and 1.2 on a quiet one: its larger fault is 8 to 50 %."
 )
 NEAR = 2  # lines: a call may be written over several
