@@ -72,7 +72,7 @@ def first_shape(text: str) -> Shape:
     return shape_of(shapes[0]) if shapes else ()
 
 
-def _by_shapes(view: Selection, test: Any) -> np.ndarray:
+def by_shapes(view: Selection, test: Any) -> np.ndarray:
     """Which host events have input shapes for which the test holds (tried once per distinct text)."""
     shapes = view.host["shapes"].array
     return np.array([bool(test(text)) for text in shapes.categories] + [False])[shapes.codes]
@@ -109,7 +109,7 @@ def _dense_gradient_time(view: Selection, rows: Rows) -> Intervals:
     tables = _large_tables(view) if len(rows) else set()
     if not tables:
         return NO_INTERVALS
-    own = _by_shapes(view, lambda text: first_shape(text) in tables) & (view.kind == "op")
+    own = by_shapes(view, lambda text: first_shape(text) in tables) & (view.kind == "op")
     updates = outermost(view, own & started_in(view.host, _from_backward_to_update(view)))
     gradients = outermost(view, view.name_matches(EMBEDDING_BACKWARD_OP))
     return dispatched_work(view, np.concatenate([gradients, updates]))

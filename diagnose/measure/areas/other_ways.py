@@ -173,7 +173,7 @@ _another_way(
 
 
 @metric("signal_layouts_call_count", "count", "Number of 1-D convolutions of several channels in a step")
-def signal_layouts_call_count(measured: Measured) -> float | Missing:
+def _signal_layouts_call_count(measured: Measured) -> float | Missing:
     calls = parts_of_torch(measured, "signal_layout")
     return calls if isinstance(calls, Missing) else sum(place.count_per_step for place in calls)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from diagnose.measure.areas.operators import both_ways, input_shapes
+from diagnose.measure.areas.operators import both_ways, by_shapes, input_shapes
 from diagnose.measure.areas.optimizer import optimizer_spans
 from diagnose.measure.measured import Measured
 from diagnose.measure.selection import Selection
@@ -41,14 +41,12 @@ def _model_ms(measured: Measured, view: Selection, rows: Rows) -> float:
 
 def _on_positions(view: Selection, rows: Rows, length: int) -> np.ndarray:
     """Which of these rows."""
-    calls = [
-        f"{name} {shapes}"
-        for name, shapes in zip(view.name[rows], view.host["shapes"].array[rows], strict=True)
-    ]
-    kinds, of_kind, counts = np.unique(calls, return_inverse=True, return_counts=True)
-    in_loop = counts >= OF_EACH_POSITION * length * view.step_count
-    given = np.array([_has_positions(kind.partition(" ")[2], length) for kind in kinds], dtype=bool)
-    return np.asarray((given | in_loop)[of_kind], dtype=bool)
+    names, shapes = view.name[rows].codes, view.host["shapes"].array[rows].codes
+    calls = np.column_stack([names, shapes])
+    _, of_kind, counts = np.unique(calls, axis=0, return_inverse=True, return_counts=True)
+    in_loop = (counts >= OF_EACH_POSITION * length * view.step_count)[of_kind.reshape(-1)]
+    given = by_shapes(view, lambda text: _has_positions(text, length))[rows]
+    return np.asarray(given | in_loop | (shapes < 0), dtype=bool)
 
 
 def _has_positions(text: str, length: int) -> bool:
