@@ -98,9 +98,7 @@ class Products:
         if attention is not None:
             self._add_masked(attention, (place, ns, trained_ns))
         for way, left_by_trial in self._to_try(call, attention, convolution, result, ns):
-            left = self._tried.left(way, place, call, left_by_trial)
-            if left is not None:
-                self.ways[way].add(place, ns, trained_ns, left)
+            self._add_tried(way, call, (place, ns, trained_ns), left_by_trial)
 
     def _to_try(
         self,
@@ -162,9 +160,7 @@ class Products:
             return
         is_trained = result.requires_grad
         as_rows = partial(left_as_rows, moved, ns, is_trained=is_trained)
-        left = self._tried.left("by_number", place, call, as_rows)
-        if left is not None:
-            self.ways["by_number"].add(place, ns, ns if is_trained else 0, left)
+        self._add_tried("by_number", call, (place, ns, ns if is_trained else 0), as_rows)
         repeated = self._made_by.pop(call.numbers[1], None)
         if repeated is not None:
             self.ways["by_number"].add(*repeated, 0.0)
@@ -207,3 +203,8 @@ class Products:
         for copy in product.copies:
             if copy in self._made_by:
                 self.ways["repeated"].add(*self._made_by.pop(copy), product.copies_left)
+
+    def _add_tried(self, way: str, call: Call, by: By, left_by_trial: Callable[[], float | None]) -> None:
+        left = self._tried.left(way, by[0], call, left_by_trial)
+        if left is not None:
+            self.ways[way].add(*by, left)
