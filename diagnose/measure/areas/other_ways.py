@@ -170,6 +170,13 @@ _another_way(
     left="Share of the time of these convolutions that is left without these taps",
     saved="Share of the step that these convolutions save without these taps",
 )
+_another_way(
+    "underflows",
+    "underflow",
+    "exponentials whose results underflow",
+    left="Share of the time of these exponentials that a lower bound leaves",
+    saved="Share of the step that a lower bound of these exponents saves",
+)
 
 
 @metric("signal_layouts_call_count", "count", "Number of 1-D convolutions of several channels in a step")

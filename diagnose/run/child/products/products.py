@@ -33,6 +33,7 @@ from .signal_layout import is_signal, left_with_channels_last
 from .sparse_trial import is_by_coordinates, left_if_by_rows, left_if_sparse
 from .taps import left_without_padding
 from .tried import Tried
+from .underflow import left_with_bound, underflowing
 from .whole_rows import left_as_rows, moved_rows
 from .zeros import is_depthwise, nearly_empty
 
@@ -59,6 +60,7 @@ WAYS = (
     "enlarged",
     "inverted",
     "pooled",
+    "underflow",
 )
 
 
@@ -119,6 +121,9 @@ class Products:
         einsum = in_costly_order(call)
         if einsum is not None:
             yield "order", partial(left_in_order, einsum, ns, is_trained=is_trained)
+        exponential = underflowing(call)
+        if exponential is not None:
+            yield "underflow", partial(left_with_bound, exponential, ns, is_trained=is_trained)
         empty = nearly_empty(name, given)
         if empty is not None:
             matrix, other, comes_first = empty
