@@ -78,6 +78,30 @@ def test_a_number_of_threads_that_was_tried_beside_busy_programs_tells_nothing(
     assert measured.metric("one_thread_gain_share") == pytest.approx(gain)
 
 
+@pytest.mark.parametrize(
+    ("others", "worker_count", "gain"),
+    [
+        (0.09, 0, 1 - 5 / 10.125),
+        (None, 0, 1 - 5 / 10.125),  # the kernel does not tell
+        (0.1, 0, 0.0),
+        (0.1, 2, 1 - 5 / 10.125),  # the loader's own
+    ],
+)
+def test_so_does_one_while_which_others_took_a_tenth_of_the_machine(
+    others: float | None, worker_count: int, gain: float
+) -> None:
+    trial = {"setting": "one_thread", "value": 1, "as_is_ms": AS_IS, "changed_ms": [5.0] * 6}
+    timeline = (
+        "main  0  10000  step  ProfilerStep#1\nmain  0  9900  mark  forward@30\nmain  0  9900  op  aten::mm"
+    )
+    facts = {
+        "setting_trials": [trial | {"others_share": others}],
+        "loaders": [{"num_workers": worker_count, "next_count": 8, "batch_size": 4}],
+    }
+    measured = measured_case({"timeline": timeline, "facts": facts, "plain_ms": [10.0] * 8})
+    assert measured.metric("one_thread_gain_share") == pytest.approx(gain)
+
+
 def test_gradients_are_blamed_on_the_line_that_calls_the_model() -> None:
     measured = tried([5.0] * 6, "gradients")
     assert measured.metric("unused_gradients_ms") == pytest.approx(10 * (1 - 5 / 10.125))

@@ -23,6 +23,7 @@ SURE = 2.0  # standard deviations by which Mann and Whitney's statistic must exc
 # × the plain step, from which steps as they are were disturbed while a number of threads was tried: beside
 # other programs several threads wait for each other, and one does not
 DISTURBED = 1.3
+OTHERS_BUSY = 0.1  # of the machine, from which they delay several threads
 # where nothing was tried: the loader or other programs easily take fewer idle cores
 SPARE_CORES = 3
 # where nothing was tried: short operators are not split among threads, or gain nothing from it
@@ -58,10 +59,17 @@ def trial_of(measured: Measured, setting: str) -> dict[str, Any] | None:
 
 
 def _was_disturbed(measured: Measured, setting: str) -> bool:
-    """Whether steps as they are took far longer while it was tried than the plain ones."""
+    """Whether other programs were busy while it was tried, or steps as they are took far longer than the
+    plain ones.
+    """
     plain_ms = measured.metric("plain_step_ms")
     trial = trial_of(measured, setting)
-    if isinstance(plain_ms, Missing) or trial is None or not trial["as_is_ms"]:
+    if trial is None or not trial["as_is_ms"]:
+        return False
+    has_workers = measured.number("loader_worker_count") > 0  # which are no other programs
+    if not has_workers and (trial.get("others_share") or 0.0) >= OTHERS_BUSY:
+        return True
+    if isinstance(plain_ms, Missing):
         return False
     return bool(np.quantile(trial["as_is_ms"], QUANTILE) > DISTURBED * float(plain_ms))
 

@@ -74,6 +74,22 @@ def test_anomaly_detection_is_off_in_half_of_the_steps_and_on_again_afterwards(c
     assert len(facts["as_is_ms"]) == len(facts["changed_ms"]) == 16  # the first pair is not counted
 
 
+def test_a_trial_tells_what_others_used_of_the_machine_meanwhile(
+    calls: CallCounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In 2 s four cores gave 800 units of a hundredth: 500 of them were busy, 3 s of that this process."""
+    told = [SimpleNamespace(busy=100, total=1000, seconds=10.0, processor_s=1.0)]
+    told.append(SimpleNamespace(busy=600, total=1800, seconds=12.0, processor_s=4.0))
+    monkeypatch.setattr("diagnose.run.child.trials.setting_trials.read_counters", lambda: told.pop(0))
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    calls.anomaly_mode = True
+    trials = trials_of(calls)
+    trials.begin()
+    trials.end()
+    (facts,) = trials.facts
+    assert facts["others_share"] == pytest.approx(500 / 800 - 3 / 2 / 4)
+
+
 def test_a_context_of_the_scripts_own_leaves_the_mode_as_it_found_it(calls: CallCounts) -> None:
     calls.anomaly_mode = True
     trials, inside = trials_of(calls), []

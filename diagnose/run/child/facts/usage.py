@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 from time import perf_counter, process_time
@@ -76,6 +77,16 @@ def read_counters() -> UsedSoFar:
         _read_bytes(),
         swapped[0] * _PAGE if swapped else None,
     )
+
+
+def others_share(before: UsedSoFar, after: UsedSoFar) -> float | None:
+    """Of the machine's processor time between both what others used than this process, loader workers among
+    them; None where the kernel does not tell.
+    """
+    busy, seconds = _share(before, after, after.busy, before.busy), after.seconds - before.seconds
+    if busy is None or seconds <= 0:
+        return None
+    return max(0.0, busy - (after.processor_s - before.processor_s) / seconds / (os.cpu_count() or 1))
 
 
 def resident_bytes() -> int:

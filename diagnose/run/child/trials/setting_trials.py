@@ -23,6 +23,7 @@ import torch
 from .. import accelerator
 from ..facts.machine import usable_cores
 from ..facts.models import CallCounts
+from ..facts.usage import others_share, read_counters
 from ..guard import attempt, note
 from ..patching import Patches
 from ..phases.schedule import SECOND
@@ -173,6 +174,7 @@ class _Trial:
         # A setting of the training thread's own work is told by that thread's processor time, which other
         # programs disturb least.
         self._clock = perf_counter_ns if accelerator.devices() else setting.clock
+        self._before = read_counters()
         self._began_ns, self._step_began_ns = perf_counter_ns(), self._clock()
 
     def step(self) -> bool:
@@ -194,6 +196,7 @@ class _Trial:
         return enough or pairs > _PAIRS_AT_MOST or self._began_ns + elapsed_ns >= self._until_ns
 
     def end(self) -> None:
+        self._after = read_counters()
         try:
             if self._turn:
                 self._setting.change_back()
@@ -212,6 +215,7 @@ class _Trial:
             "value": self._value,
             "as_is_ms": ms[False],
             "changed_ms": ms[True],
+            "others_share": others_share(self._before, self._after),
         }
 
 
