@@ -158,6 +158,27 @@ def test_what_a_mask_keeps_most_of_or_what_needs_all_pictures_is_needed(how: str
     assert "blurred = blur(PICTURES, KERNEL, padding=1)" not in unread(step)
 
 
+@pytest.mark.parametrize(
+    "make", [nn.GRUCell, nn.RNNCell, lambda *sizes: nn.RNNCell(*sizes, nonlinearity="relu")]
+)
+@pytest.mark.parametrize("how", ["mask", "index"])
+def test_states_of_which_one_in_five_is_kept(make: Callable[..., nn.Module], how: str) -> None:
+    """Of the speakers of each dialogue the one who speaks."""
+    cell, speaker = make(WIDTH, WIDTH), torch.tensor([1, 4, 0])
+    speaks = functional.one_hot(speaker, 5).float().unsqueeze(2)
+    said, states = torch.randn(3, 5, WIDTH), torch.randn(3, 5, WIDTH)
+
+    def step() -> None:
+        updated = cell(said.view(-1, WIDTH), states.view(-1, WIDTH))
+        updated = updated.view(3, 5, WIDTH)
+        if how == "mask":
+            (states * (1 - speaks) + updated * speaks).sum().backward()
+        else:
+            updated[torch.arange(3), speaker].sum().backward()
+
+    assert unread(step) == {"updated = cell(said.view(-1, WIDTH), states.view(-1, WIDTH))": 1}
+
+
 def test_weights_of_positions_do_not_pass_a_norm_over_all_of_them() -> None:
     layer, norm = nn.Linear(WIDTH, WIDTH), nn.LayerNorm([POSITIONS, WIDTH])
     x, weights = torch.randn(BATCH, POSITIONS, WIDTH), torch.zeros(BATCH, POSITIONS, 1)

@@ -27,13 +27,14 @@ _ELEMENT_BY_ELEMENT = {
 REDUCTIONS = {"sum", "mean", "prod", "amax", "amin", "norm", "logsumexp", "std", "var"}
 # Each number of the result comes from one of what is given, where that has as many.
 KEEPS = _RENAMES | _ELEMENT_BY_ELEMENT
+_CELLS = {"gru_cell", "rnn_tanh_cell", "rnn_relu_cell"}
 # Each position of the result is computed by itself: those that nobody reads can be left out.
-BY_POSITION = _ELEMENT_BY_ELEMENT | REDUCTIONS | {
+BY_POSITION = _ELEMENT_BY_ELEMENT | REDUCTIONS | _CELLS | {
     "linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "__matmul__", "einsum", "embedding", "layer_norm",
     "conv1d", "conv2d", "conv3d", "stack", "cat",
 }  # fmt: skip
 # Each row of the result comes from one row of the first that is given, if there are as many.
-_ROW_BY_ROW = {"linear", "matmul", "mm", "bmm", "__matmul__"}
+_ROW_BY_ROW = {"linear", "matmul", "mm", "bmm", "__matmul__", *_CELLS}
 _NORMS = {"layer_norm", "rms_norm"}
 # Each picture of the result comes from one picture.
 BY_PICTURE = {
