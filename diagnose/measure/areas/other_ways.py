@@ -177,6 +177,13 @@ _another_way(
     left="Share of the time of these exponentials that a lower bound leaves",
     saved="Share of the step that a lower bound of these exponents saves",
 )
+_another_way(
+    "rows_sorted",
+    "sorted",
+    "sorting whole rows of which few are taken, and taking these",
+    left="Share of the time of these calls that `topk` leaves",
+    saved="Share of the step that `topk` saves on them",
+)
 
 
 @metric("signal_layouts_call_count", "count", "Number of 1-D convolutions of several channels in a step")

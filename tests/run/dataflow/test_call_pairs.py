@@ -235,3 +235,45 @@ def test_an_einsum_in_costly_order_is_one_call() -> None:
     x, projection = torch.rand(4, 128, 50), torch.rand(128, 3)
     left = left_of(lambda: torch.einsum("bcp,bdp,dr->bcr", x, x, projection), "order")
     assert [line.split("(")[2] for line in left] == ['"bcp,bdp,dr->bcr", x, x, projection), "order")']
+
+
+DISTANCES = torch.rand(64, 4096)
+
+
+def test_the_nearest_of_sorted_rows() -> None:
+    """3 of 4096, of both results of `sort`; and of `argsort`, in each of three rounds."""
+
+    def step() -> None:
+        distances, index = DISTANCES.sort(dim=1)
+        near, nearest = distances[:, :3], index[:, :3]
+        for _ in range(3):
+            order = DISTANCES.argsort(dim=1)
+            near + order[:, 1:4] + nearest
+
+    left = left_of(step, "sorted")
+    assert set(left) == {
+        "distances, index = DISTANCES.sort(dim=1)",
+        "near, nearest = distances[:, :3], index[:, :3]",
+        "order = DISTANCES.argsort(dim=1)",
+        "near + order[:, 1:4] + nearest",
+    }
+    assert all(share < 0.6 for share in left.values())
+    counts = {line["line"]: line["call_count"] for line in seen(step)["sorted"]}
+    assert sorted(counts.values()) == [1, 1, 3, 3]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda distances, index: distances[:, :3].sum() + distances.sum(),
+        lambda distances, index: distances.sum() + distances[:, :3].sum(),
+        lambda distances, index: distances[:, :3].sum() + index.sum(),
+        lambda distances, index: index.sum() + distances[:, :3].sum(),
+        lambda distances, index: distances[:, :3].sum() + index[:, -3:].sum(),
+        lambda distances, index: (distances[:, :3].sum(), index.tolist()),
+        lambda distances, index: (index.tolist(), distances[:, :3].sum()),
+        lambda distances, index: distances[:, :3000].sum(),
+    ],
+)
+def test_what_else_is_read_of_sorted_rows_needs_all(use: Callable[[Tensor, Tensor], Any]) -> None:
+    assert left_of(lambda: use(*DISTANCES.sort(dim=1)), "sorted") == {}

@@ -55,7 +55,7 @@ from .penalties import Made
 from .sample_work import Origin, SampleWork, tell_of_batches, told_at
 from .seen_step import TRIED_ROUNDS, Again, Cells, Group, SeenStep
 from .shifted import Shifted
-from .unread import Reads
+from .unread import METADATA, Reads
 
 _CALLS_AT_MOST = 50_000
 _GROUPS_AT_MOST = 16_000
@@ -252,9 +252,11 @@ class Dataflow(TorchFunctionMode):
         if self._first_calls is None and numbered:
             self._step.lookups.call(call.name, call.given)
             number, result = numbered[0]
-            self._products.made(call, result, number, by)
+            self._products.made(call, result, [number for number, _ in numbered], by)
             self._known.made(call, number, result)
             self._add_penalty(call, site, result, number)
+        elif self._first_calls is None and call.name not in METADATA:
+            self._products.read_whole(call)
         name = call.name if site or not results else ""
         self._reads.call(
             len(self._made) - 1,

@@ -4,26 +4,22 @@ in another way, with less work. Both ways are tried on what the script's calls a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from torch import Tensor
 
 from ..places import Place
 from ..values import Call
-from .pair_ways import may_be_first, ways_of
+from .pair_ways import Ways, may_be_first, ways_of
 from .product_trial import LONG_NS, share_left
+from .sorted_few import Few
 
 _NUMBERS_AT_LEAST = 2_000  # of what is made in between
 _KEPT_AT_MOST = 16
 
 By = tuple[Place, int, int]  # the line, ns, and ns if it is trained
-
-
-class _Made(NamedTuple):
-    """A call, and where it was made."""
-
-    call: Call
-    by: By
 
 
 class Pair(NamedTuple):
@@ -36,42 +32,76 @@ class Pair(NamedTuple):
     left: float
 
 
+@dataclass
+class _Made:
+    """By a call that may be the first of a pair: the ``numbers`` of its results, and once one of them is read
+    the ``pair`` that was told.
+    """
+
+    call: Call | None  # None where it is one no longer: it keeps what it was given
+    by: By
+    numbers: Sequence[int]
+    pair: Pair | None = None
+    few: Few | None = None  # what that pair reads
+
+
 class CallPairs:
     """Told of each call of a step."""
 
     def __init__(self) -> None:
-        # by the number of the value, until it is read: the last few, which keep what they were given
-        self._made: dict[int, _Made] = {}
-        self._read: dict[int, Pair | None] = {}  # by the same, from then on
-        self._tried: dict[tuple[str, Place, Place], float] = {}
+        self._made: dict[int, _Made] = {}  # by the numbers of results
+        self._kept: list[_Made] = []  # the last few with a call
+        self._tried: dict[tuple[str, Place, Place, Few | None], float] = {}
 
-    def call(self, call: Call, result: Tensor, number: int, by: By | None) -> tuple[list[Pair], list[Pair]]:
+    def call(
+        self, call: Call, result: Tensor, numbers: Sequence[int], by: By | None
+    ) -> tuple[list[Pair], list[Pair]]:
         """Pairs of calls that another way would serve, and those told before that are none: what they make
-        in between is read again.
+        in between is read again. ``numbers``: of the call's results.
         """
         found: list[Pair] = []
         withdrawn: list[Pair] = []
         for given in dict.fromkeys(call.numbers):
-            if given in self._made:
-                pair = self._read[given] = self._pair(call, given, self._made.pop(given), result, by)
-                found += [pair] if pair is not None else []
-            elif (pair := self._read.get(given)) is not None:
-                withdrawn.append(pair)
-                self._read[given] = None
+            made = self._made.get(given)
+            if made is None:
+                continue
+            ways = self._ways(made, call, given, result, by)
+            if made.pair is None and ways is not None and by is not None:
+                made.pair, made.few = self._pair(made.by, by, ways, result), ways.few
+                found.append(made.pair)
+            elif made.pair is not None and (ways is None or ways.few != made.few):
+                withdrawn.append(made.pair)
+                made.pair = ways = None
+            if ways is None or ways.few is None:
+                made.call = None
         if by is not None and result.numel() >= _NUMBERS_AT_LEAST and may_be_first(call):
-            self._made[number] = _Made(call, by)
-            if len(self._made) > _KEPT_AT_MOST:
-                del self._made[next(iter(self._made))]
+            self._keep(_Made(call, by, numbers))
         return found, withdrawn
 
-    def _pair(self, call: Call, given: int, made: _Made, result: Tensor, by: By | None) -> Pair | None:
-        if by is None or result.device.type != "cpu" or made.by[1] + by[1] > LONG_NS:
+    def read_whole(self, numbers: Sequence[int]) -> list[Pair]:
+        """Pairs told before that are none: a call that gives no tensor has read all of what they make."""
+        withdrawn: list[Pair] = []
+        for number in numbers:
+            made = self._made.get(number)
+            if made is not None:
+                withdrawn += [made.pair] if made.pair is not None else []
+                made.call = made.pair = None
+        return withdrawn
+
+    def _keep(self, made: _Made) -> None:
+        self._made.update(dict.fromkeys(made.numbers, made))
+        self._kept = [one for one in self._kept if one.call is not None] + [made]
+        if len(self._kept) > _KEPT_AT_MOST:
+            self._kept[0].call = None
+
+    def _ways(self, made: _Made, call: Call, given: int, result: Tensor, by: By | None) -> Ways | None:
+        if made.call is None or by is None or result.device.type != "cpu" or made.by[1] + by[1] > LONG_NS:
             return None
-        ways = ways_of(made.call, call, call.numbers.index(given), result)
-        if ways is None:
-            return None
-        key = ways.name, made.by[0], by[0]
+        return ways_of(made.call, call, call.numbers.index(given), result, made.numbers.index(given))
+
+    def _pair(self, first: By, second: By, ways: Ways, result: Tensor) -> Pair:
+        key = ways.name, first[0], second[0], ways.few
         if key not in self._tried:
             both = (ways.as_is, ways.given), (ways.other, ways.given)
             self._tried[key] = share_left(*both, is_trained=result.requires_grad)
-        return Pair(ways.name, (made.by, by), self._tried[key])
+        return Pair(ways.name, (first, second), self._tried[key])

@@ -3,7 +3,7 @@
 (A B) C makes a large product that A (B C) does without, where C is narrow; so does a weight made of two thin
 ones (LoRA, low rank) for few rows. A convolution of one point after `interpolate` computes each pixel that is
 made up. An inverse that only multiplies costs more than solving the system. A sum or mean of what a linear
-layer gives is what the layer gives of the sum or mean.
+layer gives is what the layer gives of the sum or mean. Rows of which few are taken need not be sorted whole.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from torch import Tensor
 
 from ..values import Call
 from .convolution import Convolution, convolution_of, of_each
+from .sorted_few import Few, Order, all_sorted, few_sorted, few_taken, order_of
 
 _PRODUCTS = {"matmul", "__matmul__", "bmm", "mm"}
 _INVERSES = {"inverse", "linalg_inv"}
@@ -28,23 +29,34 @@ Way = Callable[..., Tensor]
 
 
 class Ways(NamedTuple):
-    """As it is, the other way, and what both are given. ``name``: the facts' name."""
+    """As it is, the other way, and what both are given. ``name``: the facts' name; ``few``: what is read of
+    the first call's results, where that is a part.
+    """
 
     name: str
     as_is: Way
     other: Way
     given: list[Tensor]
+    few: Few | None = None
 
 
 def may_be_first(call: Call) -> bool:
     """Whether a call that reads its result may make another way of both."""
     return (
-        _is_product(call) or call.name in {"interpolate", "linear", *_INVERSES} or _points(call) is not None
+        _is_product(call)
+        or call.name in {"interpolate", "linear", *_INVERSES}
+        or _points(call) is not None
+        or order_of(call) is not None
     )
 
 
-def ways_of(first: Call, second: Call, at: int, result: Tensor) -> Ways | None:
-    """Of two calls, the second of which is given what the first makes as its tensor number ``at``."""
+def ways_of(first: Call, second: Call, at: int, result: Tensor, which: int = 0) -> Ways | None:
+    """Of two calls, the second of which is given as its tensor number ``at`` what the first makes, of several
+    results that number ``which``.
+    """
+    order = order_of(first)
+    if order is not None:
+        return _of_sorted(first, order, second, which) if at == 0 else None
     if second.name in _POOLS:
         return _of_pooling(first, second) if at == 0 else None
     if first.name == "interpolate":
@@ -52,6 +64,23 @@ def ways_of(first: Call, second: Call, at: int, result: Tensor) -> Ways | None:
     if first.name in _INVERSES:
         return _of_inverse(first, second, at)
     return _of_products(first, second, at) if _is_product(first) else None
+
+
+def _of_sorted(made: Call, order: Order, call: Call, which: int) -> Ways | None:
+    """``which`` is what `sort` gives; `argsort` gives the second alone."""
+    rows = made.given[0]
+    few = few_taken(order, rows, call)
+    if few is None:
+        return None
+    told = 1 if made.name == "argsort" else which
+
+    def as_is(rows: Tensor) -> Tensor:
+        return all_sorted(rows, order, told)
+
+    def other(rows: Tensor) -> Tensor:
+        return few_sorted(rows, order, told, few)
+
+    return Ways("sorted", as_is, other, [rows], few)
 
 
 def _is_product(call: Call) -> bool:

@@ -5,7 +5,7 @@ made anew that is large.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from torch import Tensor
@@ -16,7 +16,7 @@ from ..places import Place
 from ..values import Call
 from .attention_trial import Attention, WrittenAttention, left_by_fused
 from .bilinear import is_bilinear, left_as_products
-from .call_pairs import By, CallPairs
+from .call_pairs import By, CallPairs, Pair
 from .convolution import Convolution, convolution_of
 from .einsum_order import in_costly_order, left_in_order
 from .equal_rows import EqualRows
@@ -61,6 +61,7 @@ WAYS = (
     "inverted",
     "pooled",
     "underflow",
+    "sorted",
 )
 
 
@@ -170,11 +171,14 @@ class Products:
         if repeated is not None:
             self.ways["by_number"].add(*repeated, 0.0)
 
-    def made(self, call: Call, result: Tensor, number: int, by: By | None) -> None:
-        """A call has given this value; ``by``: its line, ns, and ns if it is trained."""
+    def made(self, call: Call, result: Tensor, numbers: Sequence[int], by: By | None) -> None:
+        """A call has given this value first, or alone; ``numbers``: of all that it has given; ``by``: its
+        line, ns, and ns if it is trained.
+        """
+        number = numbers[0]
         if not inside_a_transform():
             self._add_equal(call, result, number, by)
-            self._add_pairs(call, result, number, by)
+            self._add_pairs(call, result, numbers, by)
         self._rows.made(call.name, call.given, call.numbers, result, number, call.dimension)
         if by is not None:
             self._made_by[number] = by
@@ -190,12 +194,19 @@ class Products:
         if rows is not None and by is not None:
             equal.add(*by, rows.left)
 
-    def _add_pairs(self, call: Call, result: Tensor, number: int, by: By | None) -> None:
-        found, withdrawn = self._pairs.call(call, result, number, by)
+    def _add_pairs(self, call: Call, result: Tensor, numbers: Sequence[int], by: By | None) -> None:
+        found, withdrawn = self._pairs.call(call, result, numbers, by)
         for pair in found:
             for place, ns, trained_ns in pair.calls:
                 self.ways[pair.way].add(place, ns, trained_ns, pair.left)
-        for pair in withdrawn:
+        self._withdraw(withdrawn)
+
+    def read_whole(self, call: Call) -> None:
+        """A call that gives no tensor has read what it was given."""
+        self._withdraw(self._pairs.read_whole(call.numbers))
+
+    def _withdraw(self, pairs: Sequence[Pair]) -> None:
+        for pair in pairs:
             for place, ns, trained_ns in pair.calls:
                 self.ways[pair.way].add(place, -ns, -trained_ns, pair.left, -1)
 
