@@ -1,0 +1,1 @@
+"""Stand-in: imported by utils.py, not used by the PyTorch example."""
