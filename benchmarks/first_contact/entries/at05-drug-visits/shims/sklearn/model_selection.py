@@ -1,0 +1,2 @@
+def train_test_split(*arrays, **options):
+    raise NotImplementedError
