@@ -48,6 +48,26 @@ def test_all_of_a_step_is_of_positions_where_no_length_is_known_or_no_operator_h
     assert share_of_positions(measured("[[100, 64], [32, 64]]"), 40.0) == 1.0
 
 
+def test_where_lengths_differ_calls_that_are_the_same_in_each_step_do_not_count() -> None:
+    """Of 900 us in two steps 300 have the shapes of the step's length, 200 are as many calls as positions,
+    and 400 are of a table that each step goes through.
+    """
+    steps = """
+main  0     1000  step  ProfilerStep#1
+main  0     450   mark  forward@20
+main  0     150   op    aten::linear  {"Input Dims": [[100, 40, 64], [32, 64]]}
+main  150   10    op    aten::gru_cell  {"Input Dims": [[100, 64], [32, 64]], "repeat": 8, "every": 10}
+main  250   200   op    aten::linear  {"Input Dims": [[4000, 64], [32, 64]]}
+main  1000  1000  step  ProfilerStep#2
+main  1000  470   mark  forward@20
+main  1000  150   op    aten::linear  {"Input Dims": [[100, 50, 64], [32, 64]]}
+main  1150  10    op    aten::gru_cell  {"Input Dims": [[100, 64], [32, 64]], "repeat": 12, "every": 10}
+main  1270  200   op    aten::linear  {"Input Dims": [[4000, 64], [32, 64]]}
+"""
+    told = measured_case({"timeline": steps, "facts": {}})
+    assert share_of_positions(told, 45.5) == pytest.approx(500 / 900)
+
+
 def test_calls_of_a_loop_over_the_positions_count() -> None:
     """Twenty of 10 us each, and a layer of 200 us that is called once."""
     steps = """

@@ -78,7 +78,7 @@ def test_the_dominant_line_names_what_it_calls_most(callee: str, shown: str) -> 
     assert measured(f"0  90  41  a.py: f\n100  150  41  {callee}").metric("own_lines_callee") == shown
 
 
-def untrained(*forwards: str) -> Measured:
+def untrained(*forwards: str, facts: dict[str, object] | None = None) -> Measured:
     """A step that trains on 16 samples at line 20 and calls the model again."""
     training = """
 main  0    1000  step  ProfilerStep#1
@@ -87,7 +87,7 @@ main  60   180   op    aten::mm  {"Sequence number": 5, "Input Dims": [[16, 8], 
 main  260  200   mark  backward@21
 main  270  180   op    autograd::engine::evaluate_function: MmBackward0  {"Sequence number": 5, "Fwd thread id": 1}
 """
-    return measured_case({"timeline": training + "\n".join(forwards)})
+    return measured_case({"timeline": training + "\n".join(forwards), "facts": facts or {}})
 
 
 def test_forwards_without_a_backward_are_told_by_their_sequence_numbers() -> None:
@@ -97,6 +97,16 @@ def test_forwards_without_a_backward_are_told_by_their_sequence_numbers() -> Non
     )
     assert one.metric("untrained_forwards_ms") == pytest.approx(0.1)
     assert one.metric("untrained_batch_ratio") == pytest.approx(2.5)
+
+
+@pytest.mark.parametrize(("lines", "feeds"), [([30, 31], True), ([31], False), (None, False)])
+def test_calls_that_make_what_is_trained_on_are_told_by_their_lines(
+    lines: list[int] | None, feeds: bool
+) -> None:
+    told = [{"file": "/job/train.py", "line": line, "function": "main"} for line in lines or ()]
+    facts = {} if lines is None else {"dataflow": {"trained_on": told}}
+    one = untrained("main 500 100 mark forward@30", "main 510 80 op aten::mm", facts=facts)
+    assert one.metric("untrained_feed_training") is feeds
 
 
 def test_where_nothing_is_trained_no_forward_is_untrained() -> None:

@@ -22,15 +22,16 @@ OF_EACH_POSITION = 0.5  # so many calls of one operator for each position are a 
 
 
 def share_of_positions(measured: Measured, length: float) -> float:
-    """Of what forward and backward take. 1 where that is not known: sequences of one ``length`` are told by
-    the shapes of tensors, which are not always recorded.
+    """Of what forward and backward take, by the shapes of tensors. 1 where that is not known: shapes are not
+    always recorded. ``length``: on average; no whole number where it differs from batch to batch.
     """
     view = measured.timeline
-    if view is None or length != round(length) or length <= OFF_BY:
+    if view is None or length <= OFF_BY:
         return 1.0
     own = (view.kind == "op") & view.on_training_thread & ~view.host["backward"].to_numpy()
     rows = outermost(view, own & view.in_steps & ~started_in(view.host, optimizer_spans(view)))
-    of_positions = rows[_on_positions(view, rows, int(length))]
+    is_one_length = length == round(length)
+    of_positions = rows[_on_positions(view, rows, int(length)) if is_one_length else _varying(view, rows)]
     whole_ms, ms = (_model_ms(measured, view, some) for some in (rows, of_positions))
     return ms / whole_ms if ms > 0 else 1.0
 
@@ -41,12 +42,30 @@ def _model_ms(measured: Measured, view: Selection, rows: Rows) -> float:
 
 def _on_positions(view: Selection, rows: Rows, length: int) -> np.ndarray:
     """Which of these rows."""
-    names, shapes = view.name[rows].codes, view.host["shapes"].array[rows].codes
-    calls = np.column_stack([names, shapes])
-    _, of_kind, counts = np.unique(calls, axis=0, return_inverse=True, return_counts=True)
-    in_loop = (counts >= OF_EACH_POSITION * length * view.step_count)[of_kind.reshape(-1)]
+    of_kind, shapes = _kinds(view, rows)
+    in_loop = (np.bincount(of_kind) >= OF_EACH_POSITION * length * view.step_count)[of_kind]
     given = by_shapes(view, lambda text: _has_positions(text, length))[rows]
     return np.asarray(given | in_loop | (shapes < 0), dtype=bool)
+
+
+def _varying(view: Selection, rows: Rows) -> np.ndarray:
+    """Which of these rows, where lengths differ from step to step: all but calls with the same shapes that
+    each of them makes as often.
+    """
+    of_kind, shapes = _kinds(view, rows)
+    start = view.host["start_ns"].to_numpy()[rows]
+    of_step = np.searchsorted(view.host_windows[:, 0], start, side="right") - 1
+    counts = np.zeros((of_kind.max(initial=0) + 1, view.step_count), int)
+    np.add.at(counts, (of_kind, of_step), 1)
+    is_same = (counts == counts[:, :1]).all(axis=1) & (view.step_count > 1)
+    return np.asarray(~is_same[of_kind] | (shapes < 0), dtype=bool)
+
+
+def _kinds(view: Selection, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Of each row the kind of call, by its name and shapes; and the code of its shapes."""
+    names, shapes = view.name[rows].codes, view.host["shapes"].array[rows].codes
+    _, of_kind = np.unique(np.column_stack([names, shapes]), axis=0, return_inverse=True)
+    return of_kind.reshape(-1), shapes
 
 
 def _has_positions(text: str, length: int) -> bool:

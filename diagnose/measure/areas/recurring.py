@@ -11,7 +11,7 @@ import numpy as np
 
 from diagnose.measure.areas.input import loop_line
 from diagnose.measure.areas.input_rhythm import at_epoch_ends
-from diagnose.measure.areas.user_code import lines_of_every_step
+from diagnose.measure.areas.user_code import lines_of_every_step, lines_trained_on
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_PLAIN_STEPS, NOT_RECORDED, Missing
 from diagnose.measure.recurring import TRAINS, Line, Recurring
@@ -92,18 +92,12 @@ def _kinds(measured: Measured) -> list[tuple[Recurring, str]]:
         return []
     sources, loop, usual = Sources(measured.recording), loop_line(measured), usual_lines(measured)
     calls = ((work, work.calls[0]) for work in measured.recurring)
-    trained_on = _trained_on(measured)
+    trained_on = lines_trained_on(measured)
     return [
         (work, kind_of(work, sources.line(call.file, call.line), is_trained_on=call[:2] in trained_on))
         for work, call in calls
         if call[:2] != loop[:2] and call[:2] not in usual
     ]
-
-
-def _trained_on(measured: Measured) -> set[tuple[str, int]]:
-    """The lines (file, line) that make what is trained on, as far as the look at the dataflow tells."""
-    told = measured.recording.facts.get("dataflow") or {}
-    return {(place["file"], place["line"]) for place in told.get("trained_on", [])}
 
 
 def usual_lines(measured: Measured) -> set[tuple[str, int]]:

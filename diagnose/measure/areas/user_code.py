@@ -324,6 +324,22 @@ def _batch_sizes(view: Selection, forwards: Rows) -> np.ndarray:
 _in_how_many_steps("untrained_forwards", "these model calls")
 
 
+@metric("untrained_feed_training", "yes/no", "These calls make what the training is given (no if unknown)")
+def _untrained_feed_training(measured: Measured) -> Value | Missing:
+    view = measured.timeline
+    if view is None:
+        return NO_STEPS
+    _, untrained = model_forwards(view)
+    lines = view.host[["file", "line"]].iloc[untrained]
+    return len(lines) > 0 and set(lines.itertuples(index=False, name=None)) <= lines_trained_on(measured)
+
+
+def lines_trained_on(measured: Measured) -> set[tuple[str, int]]:
+    """The lines (file, line) that make what is trained on, as far as the look at the dataflow tells."""
+    told = measured.recording.facts.get("dataflow") or {}
+    return {(place["file"], place["line"]) for place in told.get("trained_on", [])}
+
+
 @metric("model_count", "count", "Number of models with parameters that the recorded steps called")
 def _model_count(measured: Measured) -> Value | Missing:
     models = measured.fact("models")

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
+from diagnose.run.child.products.attention_trial import attention_of_module
+from diagnose.run.child.values import Call, Values
 from tests.run.dataflow.looking import seen, text_of
 
 
@@ -111,3 +113,41 @@ def test_written_attention_of_which_a_mask_leaves_much_is_not_told() -> None:
         scores.masked_fill(causal, float("-inf")).softmax(-1) @ rows
 
     assert seen(step)["masked"] == []
+
+
+@pytest.mark.parametrize("batch_first", [True, False])
+def test_a_module_that_is_asked_for_its_weights_is_tried_with_its_shapes(batch_first: bool) -> None:
+    """6 sequences of 40 tokens, 8 heads of 4 numbers."""
+    module, rows = nn.MultiheadAttention(32, 8, batch_first=batch_first), torch.randn(6, 40, 32)
+    rows = rows if batch_first else rows.transpose(0, 1)
+    found: list[Any] = []
+
+    def step() -> None:
+        mixed, _ = module(
+            rows, rows[:, :30] if batch_first else rows[:30], rows[:, :30] if batch_first else rows[:30]
+        )
+        mixed.sum().backward()
+
+    class Looking(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            attention = attention_of_module(Call(Values(lambda: 0), func, args, kwargs or {}))
+            found.extend([] if attention is None else [attention])
+            return func(*args, **(kwargs or {}))
+
+    with Looking():
+        step()
+    (attention,) = found
+    assert (attention.weights.shape, attention.width) == ((6, 8, 40, 30), 4)
+    assert list(tried_attention(step)) == ["mixed, _ = module("]
+
+
+@pytest.mark.parametrize("how", ["no weights", "drops", "one query"])
+def test_a_module_with_nothing_to_fuse_is_not(how: str) -> None:
+    module = nn.MultiheadAttention(32, 8, dropout=0.1 if how == "drops" else 0.0, batch_first=True)
+    rows = torch.randn(6, 40, 32)
+    queries = rows[:, :1] if how == "one query" else rows
+
+    def step() -> None:
+        module(queries, rows, rows, need_weights=how != "no weights")[0].sum().backward()
+
+    assert tried_attention(step) == {}

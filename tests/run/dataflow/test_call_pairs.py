@@ -71,6 +71,42 @@ def test_other_products_are_left_alone(use: Callable[[Tensor, Tensor], Tensor]) 
     assert left_of(lambda: use(a @ b, wide)) == {}
 
 
+def test_a_layer_of_a_whole_table_before_a_few_rows_are_multiplied() -> None:
+    """4000 x 32 x 128 multiplications for the table and 8 x 128 x 4000; the other way 8 x 128 x 32 and
+    8 x 32 x 4000.
+    """
+    items, layer, rows = nn.Embedding(4000, 32), nn.Linear(32, 128, bias=False), torch.rand(8, 128)
+
+    def step() -> None:
+        table = layer(items.weight)
+        scores = rows @ table.permute(1, 0)
+        scores.sum().backward()
+
+    left = left_of(step)
+    assert set(left) == {"table = layer(items.weight)", "scores = rows @ table.permute(1, 0)"}
+    assert all(share < 0.6 for share in left.values())
+
+
+def test_a_weight_that_is_scaled_for_each_sample() -> None:
+    """256 matrices of 64 x 64 are made and multiplied, where one product of all would do."""
+    slopes, weight, along = (
+        torch.rand(256, 64),
+        torch.rand(64, 64, requires_grad=True),
+        torch.rand(256, 64, 4),
+    )
+
+    def step() -> None:
+        scaled = slopes.view(-1, 64, 1) * weight
+        torch.matmul(scaled, along).sum().backward()
+
+    left = left_of(step)
+    assert set(left) == {
+        "scaled = slopes.view(-1, 64, 1) * weight",
+        "torch.matmul(scaled, along).sum().backward()",
+    }
+    assert all(share < 0.8 for share in left.values())
+
+
 @pytest.mark.parametrize("mode", ["nearest", "bilinear"])
 def test_a_classifier_of_pixels_that_were_made_up(mode: str) -> None:
     """64 channels of 96 x 96 are made and made to 4; 4 of them would have to be made of 24 x 24."""

@@ -124,6 +124,26 @@ def test_frames_come_last_where_batches_differ_in_nothing_else() -> None:
     assert padded(frames_of(20, 10, 10, 20), frames_of(20, 12, 8, 20)) == []
 
 
+def test_rows_may_be_padded_with_a_mark_of_their_end() -> None:
+    """As pen strokes are: (0, 0, 1) from the end on. Of 20 points 16 are the longest, 12 are drawn."""
+    batch = torch.rand(4, 20, 3)
+    for row, length in enumerate((8, 16, 12, 12)):
+        batch[row, length:] = torch.tensor([0.0, 0.0, 1.0])
+    first = batch.transpose(0, 1)  # as recurrent layers have it by default
+    assert padded(batch, batch) == [(20.0, 16.0, pytest.approx(0.6))]
+    assert padded(first, first) == [(20.0, 16.0, pytest.approx(0.6))]
+
+
+@pytest.mark.parametrize("how", ["drawn to the end", "as many in each", "in one row"])
+def test_numbers_that_rows_end_with_may_be_their_own(how: str) -> None:
+    batch = torch.rand(4, 20, 3)
+    if how == "as many in each":
+        batch[:, 15:] = 1.0
+    if how == "in one row":
+        batch[0, 8:] = 1.0
+    assert padded(batch, batch) == [(20.0, 20.0, 1.0)]
+
+
 def test_what_may_have_its_positions_last_comes_second() -> None:
     """A picture's features beside the ids of its caption: one row of 64 numbers each."""
     sequences = Sequences(PLACES)

@@ -182,7 +182,7 @@ def _padding(batch: Tensor) -> _Padding | None:
     with torch.no_grad():
         by_rows = batch.detach(), batch.detach().transpose(0, 1)
         found = [
-            _padding_before(rows.flip(1) if at_end else rows)
+            _padding_before(rows.flip(1) if at_end else rows, at_end=at_end)
             for rows in by_rows
             for at_end in (True, False)
             if rows.shape[1] >= _LENGTH_AT_LEAST
@@ -193,11 +193,24 @@ def _padding(batch: Tensor) -> _Padding | None:
     return min(found, key=lambda padding: padding.filled)
 
 
-def _padding_before(rows: Tensor) -> _Padding:
+def _padding_before(rows: Tensor, *, at_end: bool) -> _Padding:
     """Ids that most rows begin with, or numbers that are all zero, before anything else; as many in all rows
-    are no padding.
+    are no padding. ``at_end``: these rows are turned round.
     """
     is_fill = rows == rows[:, 0].mode().values if rows.dim() == 2 else (rows == 0).all(2)
+    if rows.dim() == 3 and at_end and not is_fill[:, 0].any():
+        is_fill = _same_numbers(rows)
     padding = is_fill.int().cumprod(1).sum(1)
     least, most, length = int(padding.min()), int(padding.max()), rows.shape[1]
     return _Padding(length, length - least * (least < most), 1 - float(padding.float().mean()) / length)
+
+
+def _same_numbers(rows: Tensor) -> Tensor:
+    """Where the numbers stand that at least half of the rows begin with, as a mark for the end of each; none
+    if all begin with as many of them.
+    """
+    numbers, counts = rows[:, 0].unique(dim=0, return_counts=True)
+    is_fill = (rows == numbers[counts.argmax()]).all(2)
+    padding = is_fill.int().cumprod(1).sum(1)
+    is_mark = 2 * int(counts.max()) >= len(rows) and bool(padding.min() < padding.max())
+    return is_fill if is_mark else torch.zeros_like(is_fill)

@@ -7,6 +7,7 @@ same shapes.
 
 from __future__ import annotations
 
+import inspect
 import re
 from functools import partial
 from typing import NamedTuple
@@ -82,6 +83,24 @@ def _attention(weights: Tensor, values: Tensor, way: _Way) -> Attention | None:
         tensor.device.type == "cpu" and tensor.layout == torch.strided for tensor in (weights, values)
     )
     return Attention(weights, width, way) if fits and on_cpu and weights.is_floating_point() else None
+
+
+def attention_of_module(call: Call) -> Attention | None:
+    """That of `nn.MultiheadAttention` where it is asked for its weights, which torch's fused kernel does not
+    give: it averages them over the heads, too. ``weights`` has a shape only.
+    """
+    if call.name != "multi_head_attention_forward":
+        return None
+    given = inspect.signature(F.multi_head_attention_forward).bind(*call.arguments, **call.options)
+    given.apply_defaults()
+    asked = given.arguments
+    query, heads = asked["query"], asked["num_heads"]
+    if query.device.type != "cpu" or query.dim() != 3 or len(query) < _FEW or not asked["need_weights"]:
+        return None
+    tokens, batch, width = query.shape
+    weights = torch.empty(batch, heads, tokens, len(asked["key"]), dtype=query.dtype, device="meta")
+    drops = asked["training"] and asked["dropout_p"] > 0
+    return Attention(weights, width // heads, _Way(passes=1, drops=drops))
 
 
 def left_by_fused(attention: Attention, ns: int, *, is_trained: bool) -> float | None:

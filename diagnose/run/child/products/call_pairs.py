@@ -13,6 +13,7 @@ from torch import Tensor
 from ..places import Place
 from ..values import Call
 from .pair_ways import Ways, may_be_first, ways_of
+from .product_order import is_turn
 from .product_trial import LONG_NS, share_left
 from .sorted_few import Few
 
@@ -49,7 +50,8 @@ class CallPairs:
     """Told of each call of a step."""
 
     def __init__(self) -> None:
-        self._made: dict[int, _Made] = {}  # by the numbers of results
+        self._made: dict[int, _Made] = {}  # by the numbers of results, and of their transposes
+        self._turned: set[int] = set()  # the latter
         self._kept: list[_Made] = []  # the last few with a call
         self._tried: dict[tuple[str, Place, Place, Few | None], float] = {}
 
@@ -64,6 +66,9 @@ class CallPairs:
         for given in dict.fromkeys(call.numbers):
             made = self._made.get(given)
             if made is None:
+                continue
+            if made.call is not None and is_turn(call, call.given[call.numbers.index(given)], result):
+                self._add_turned(given, made, numbers[0])
                 continue
             ways = self._ways(made, call, given, result, by)
             if made.pair is None and ways is not None and by is not None:
@@ -88,6 +93,11 @@ class CallPairs:
                 made.call = made.pair = None
         return withdrawn
 
+    def _add_turned(self, given: int, made: _Made, number: int) -> None:
+        self._made[number] = made
+        if given not in self._turned:  # turned twice it is as it was
+            self._turned.add(number)
+
     def _keep(self, made: _Made) -> None:
         self._made.update(dict.fromkeys(made.numbers, made))
         self._kept = [one for one in self._kept if one.call is not None] + [made]
@@ -97,7 +107,9 @@ class CallPairs:
     def _ways(self, made: _Made, call: Call, given: int, result: Tensor, by: By | None) -> Ways | None:
         if made.call is None or by is None or result.device.type != "cpu" or made.by[1] + by[1] > LONG_NS:
             return None
-        return ways_of(made.call, call, call.numbers.index(given), result, made.numbers.index(given))
+        which = made.numbers.index(given) if given in made.numbers else 0
+        at, turned = call.numbers.index(given), given in self._turned
+        return ways_of(made.call, call, at, result, which=which, turned=turned)
 
     def _pair(self, first: By, second: By, ways: Ways, result: Tensor) -> Pair:
         key = ways.name, first[0], second[0], ways.few

@@ -1,9 +1,9 @@
 """Two calls one after the other, made in another way.
 
-(A B) C makes a large product that A (B C) does without, where C is narrow; so does a weight made of two thin
-ones (LoRA, low rank) for few rows. A convolution of one point after `interpolate` computes each pixel that is
-made up. An inverse that only multiplies costs more than solving the system. A sum or mean of what a linear
-layer gives is what the layer gives of the sum or mean. Rows of which few are taken need not be sorted whole.
+Products of three matrices have a cheaper order (`product_order.py`). A convolution of one point after
+`interpolate` computes each pixel that is made up. An inverse that only multiplies costs more than solving the
+system. A sum or mean of what a linear layer gives is what the layer gives of the sum or mean. Rows of which
+few are taken need not be sorted whole.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from torch import Tensor
 
 from ..values import Call
 from .convolution import Convolution, convolution_of, of_each
+from .product_order import is_product, orders_of
+from .product_order import may_be_first as may_be_first_product
 from .sorted_few import Few, Order, all_sorted, few_sorted, few_taken, order_of
 
-_PRODUCTS = {"matmul", "__matmul__", "bmm", "mm"}
 _INVERSES = {"inverse", "linalg_inv"}
 _POOLS = {"mean", "sum", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"}
 _AVERAGES = {"nearest", "nearest-exact", "bilinear", "linear", "trilinear", "area"}  # with weights of sum 1
-_WORTH_TRYING = 0.6  # of the multiplications, above which the other order hardly saves time
 
 Way = Callable[..., Tensor]
 
@@ -43,17 +43,24 @@ class Ways(NamedTuple):
 def may_be_first(call: Call) -> bool:
     """Whether a call that reads its result may make another way of both."""
     return (
-        _is_product(call)
+        may_be_first_product(call)
         or call.name in {"interpolate", "linear", *_INVERSES}
         or _points(call) is not None
         or order_of(call) is not None
     )
 
 
-def ways_of(first: Call, second: Call, at: int, result: Tensor, which: int = 0) -> Ways | None:
-    """Of two calls, the second of which is given as its tensor number ``at`` what the first makes, of several
-    results that number ``which``.
+def ways_of(
+    first: Call, second: Call, at: int, result: Tensor, *, which: int = 0, turned: bool = False
+) -> Ways | None:
+    """Of two calls, the second of which is given as its tensor number ``at`` what the first makes, or its
+    transpose (``turned``); of several results that number ``which``. ``result``: of the second.
     """
+    orders = orders_of(first, second, at, turned=turned)
+    if orders is not None:
+        return Ways("order", *orders)
+    if turned:
+        return None
     order = order_of(first)
     if order is not None:
         return _of_sorted(first, order, second, which) if at == 0 else None
@@ -61,9 +68,7 @@ def ways_of(first: Call, second: Call, at: int, result: Tensor, which: int = 0) 
         return _of_pooling(first, second) if at == 0 else None
     if first.name == "interpolate":
         return _of_pixels(first, second, result) if at == 0 else None
-    if first.name in _INVERSES:
-        return _of_inverse(first, second, at)
-    return _of_products(first, second, at) if _is_product(first) else None
+    return _of_inverse(first, second, at) if first.name in _INVERSES else None
 
 
 def _of_sorted(made: Call, order: Order, call: Call, which: int) -> Ways | None:
@@ -83,63 +88,8 @@ def _of_sorted(made: Call, order: Order, call: Call, which: int) -> Ways | None:
     return Ways("sorted", as_is, other, [rows], few)
 
 
-def _is_product(call: Call) -> bool:
-    """Of two matrices, or of as many pairs of them."""
-    if call.name not in _PRODUCTS or len(call.given) != 2:
-        return False
-    left, right = call.given
-    return left.dim() == right.dim() >= 2 and left.shape[:-2] == right.shape[:-2]
-
-
-def _of_products(made: Call, call: Call, at: int) -> Ways | None:
-    """Three matrices; None where the other way has not far fewer multiplications."""
-    first, second = made.given
-    rows, inner, columns = first.shape[-2], first.shape[-1], second.shape[-1]
-    multiplied = rows * inner * columns
-    if call.name == "linear" and at == 1 and first.dim() == 2 and call.given[0].dim() > 1:
-        other = call.given[0]
-        count = other.numel() // max(1, other.shape[-1])
-        as_is = multiplied + count * columns * rows
-        instead = count * columns * inner + count * inner * rows
-
-        def merged(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
-            return c @ (a @ b).transpose(0, 1)
-
-        def in_turn(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
-            return (c @ b.transpose(0, 1)) @ a.transpose(0, 1)
-
-    elif _is_product(call) and at == 0:
-        other = call.given[1]
-        count = other.shape[-1]
-        as_is = multiplied + rows * columns * count
-        instead = inner * columns * count + rows * inner * count
-
-        def merged(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
-            return (a @ b) @ c
-
-        def in_turn(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
-            return a @ (b @ c)
-
-    elif _is_product(call):
-        other = call.given[0]
-        count = other.shape[-2]
-        as_is = multiplied + count * rows * columns
-        instead = count * rows * inner + count * inner * columns
-
-        def merged(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
-            return c @ (a @ b)
-
-        def in_turn(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
-            return (c @ a) @ b
-
-    else:
-        return None
-    given = [first, second, other]
-    return Ways("order", merged, in_turn, given) if instead <= _WORTH_TRYING * as_is else None
-
-
 def _of_inverse(made: Call, call: Call, at: int) -> Ways | None:
-    if not _is_product(call) or not made.given:
+    if not is_product(call) or not made.given:
         return None
     return Ways("inverted", *inverse_ways(at), [made.given[0], call.given[1 - at]])
 

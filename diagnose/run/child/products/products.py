@@ -14,7 +14,7 @@ from ..inspection import inside_a_transform
 from ..line_sums import Mendable, Sum
 from ..places import Place
 from ..values import Call
-from .attention_trial import Attention, WrittenAttention, left_by_fused
+from .attention_trial import Attention, WrittenAttention, attention_of_module, left_by_fused
 from .bilinear import is_bilinear, left_as_products
 from .call_pairs import By, CallPairs, Pair
 from .convolution import Convolution, convolution_of
@@ -113,6 +113,7 @@ class Products:
     ) -> Iterator[tuple[str, Callable[[], float | None]]]:
         """The other ways to make the call that a trial decides about."""
         name, given, is_trained = call.name, call.given, result.requires_grad
+        attention = attention or attention_of_module(call)
         if attention is not None:
             yield "attention", partial(left_by_fused, attention, ns, is_trained=is_trained)
         if is_one_step(call):
