@@ -107,6 +107,23 @@ def test_a_weight_that_is_scaled_for_each_sample() -> None:
     assert all(share < 0.8 for share in left.values())
 
 
+def test_pairs_of_a_line_are_tried_by_their_shapes() -> None:
+    """A first layer of two numbers gains nothing, and does not stand for the second."""
+    weights = torch.rand(64, 2, requires_grad=True), torch.rand(64, 64, requires_grad=True)
+    slopes = torch.rand(256, 64, 1)
+
+    def step() -> None:
+        along = torch.rand(256, 2, 4)
+        for weight in weights:
+            scaled = slopes * weight
+            along = scaled @ along
+        along.sum().backward()
+
+    told = {LINES[line["line"] - 1].strip(): line for line in seen(step)["order"]}
+    product = told["along = scaled @ along"]
+    assert product["call_count"] == 2 and product["left_ns"] < 0.8 * product["ns"]
+
+
 @pytest.mark.parametrize("mode", ["nearest", "bilinear"])
 def test_a_classifier_of_pixels_that_were_made_up(mode: str) -> None:
     """64 channels of 96 x 96 are made and made to 4; 4 of them would have to be made of 24 x 24."""

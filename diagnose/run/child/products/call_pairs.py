@@ -16,6 +16,7 @@ from .pair_ways import Ways, may_be_first, ways_of
 from .product_order import is_turn
 from .product_trial import LONG_NS, share_left
 from .sorted_few import Few
+from .tried import Tried
 
 _NUMBERS_AT_LEAST = 2_000  # of what is made in between
 _KEPT_AT_MOST = 16
@@ -31,6 +32,10 @@ class Pair(NamedTuple):
     way: str
     calls: tuple[By, By]
     left: float
+
+    @property
+    def saved_ns(self) -> float:
+        return (1 - self.left) * sum(ns for _, ns, _ in self.calls)
 
 
 @dataclass
@@ -53,7 +58,7 @@ class CallPairs:
         self._made: dict[int, _Made] = {}  # by the numbers of results, and of their transposes
         self._turned: set[int] = set()  # the latter
         self._kept: list[_Made] = []  # the last few with a call
-        self._tried: dict[tuple[str, Place, Place, Few | None], float] = {}
+        self._tried = Tried()
 
     def call(
         self, call: Call, result: Tensor, numbers: Sequence[int], by: By | None
@@ -61,7 +66,7 @@ class CallPairs:
         """Pairs of calls that another way would serve, and those told before that are none: what they make
         in between is read again. ``numbers``: of the call's results.
         """
-        found: list[Pair] = []
+        found: list[_Made] = []
         withdrawn: list[Pair] = []
         for given in dict.fromkeys(call.numbers):
             made = self._made.get(given)
@@ -72,8 +77,8 @@ class CallPairs:
                 continue
             ways = self._ways(made, call, given, result, by)
             if made.pair is None and ways is not None and by is not None:
-                made.pair, made.few = self._pair(made.by, by, ways, result), ways.few
-                found.append(made.pair)
+                made.pair, made.few = self._pair(made, by, ways, call, result), ways.few
+                found.append(made)
             elif made.pair is not None and (ways is None or ways.few != made.few):
                 withdrawn.append(made.pair)
                 made.pair = ways = None
@@ -81,7 +86,7 @@ class CallPairs:
                 made.call = None
         if by is not None and result.numel() >= _NUMBERS_AT_LEAST and may_be_first(call):
             self._keep(_Made(call, by, numbers))
-        return found, withdrawn
+        return _best(found), withdrawn
 
     def read_whole(self, numbers: Sequence[int]) -> list[Pair]:
         """Pairs told before that are none: a call that gives no tensor has read all of what they make."""
@@ -111,9 +116,20 @@ class CallPairs:
         at, turned = call.numbers.index(given), given in self._turned
         return ways_of(made.call, call, at, result, which=which, turned=turned)
 
-    def _pair(self, first: By, second: By, ways: Ways, result: Tensor) -> Pair:
-        key = ways.name, first[0], second[0], ways.few
-        if key not in self._tried:
+    def _pair(self, made: _Made, by: By, ways: Ways, call: Call, result: Tensor) -> Pair | None:
+        def left_by_trial() -> float:
             both = (ways.as_is, ways.given), (ways.other, ways.given)
-            self._tried[key] = share_left(*both, is_trained=result.requires_grad)
-        return Pair(ways.name, (first, second), self._tried[key])
+            return share_left(*both, is_trained=result.requires_grad)
+
+        left = self._tried.left(ways.name, (made.by[0], by[0]), call, left_by_trial)
+        return None if left is None else Pair(ways.name, (made.by, by), left)
+
+
+def _best(found: Sequence[_Made]) -> list[Pair]:
+    """Of the pairs of one call the one that saves most: it is made in one way."""
+    pairs = [made.pair for made in found if made.pair is not None]
+    best = max(pairs, key=lambda pair: pair.saved_ns, default=None)
+    for made in found:
+        if made.pair is not best:
+            made.pair = made.call = None
+    return [] if best is None else [best]

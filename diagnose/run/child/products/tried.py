@@ -8,7 +8,6 @@ from statistics import fmean
 from time import perf_counter_ns
 from typing import Any
 
-from ..places import Place
 from ..values import Call
 
 _KINDS_AT_MOST, _ENOUGH_NS = 4, 500_000_000  # of a line's calls: kinds that are tried, and what trials take
@@ -16,14 +15,15 @@ _KINDS_AT_MOST, _ENOUGH_NS = 4, 500_000_000  # of a line's calls: kinds that are
 
 class Tried:
     def __init__(self) -> None:
-        self._left: defaultdict[tuple[str, Place], dict[Hashable, float]] = defaultdict(dict)
-        self._spent_ns: defaultdict[tuple[str, Place], int] = defaultdict(int)
+        self._left: defaultdict[tuple[str, Hashable], dict[Hashable, float]] = defaultdict(dict)
+        self._spent_ns: defaultdict[tuple[str, Hashable], int] = defaultdict(int)
 
     def left(
-        self, way: str, place: Place, call: Call, left_by_trial: Callable[[], float | None]
+        self, way: str, place: Hashable, call: Call, left_by_trial: Callable[[], float | None]
     ) -> float | None:
         """The share of the call's time that is left another way, by the trial of one of its kind; where
-        enough kinds were tried, on average of these. None where nothing can be said.
+        enough kinds were tried, on average of these. None where nothing can be said. ``place``: the line, or
+        those of a pair of calls.
         """
         key = way, place
         by_kind, kind = self._left[key], _kind(call)
