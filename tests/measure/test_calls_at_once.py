@@ -83,3 +83,21 @@ def test_tiny_operators_are_left_to_loops_that_are_told() -> None:
 def test_lines_call_a_model_for_samples_in_turn_as_often_as_the_rule_asks() -> None:
     values = {condition.metric: condition.value for condition in load_rules()["forward-per-sample"].when}
     assert values["calls_per_sample_count_per_step"] == CALLS_AT_LEAST
+
+
+def test_what_a_loop_of_layers_does_beside_them_goes_with_them() -> None:
+    """Line 20 slices what each of ten layers is given: half of its calls' 100 ns are the layers, of which a
+    fifth is left.
+    """
+    layers = line(20, 50, line_ns=100, trained_ns=0, left_ns=10)
+    of_slices = looped(line(20, 50, line_ns=100))
+    alone, both = looped(), looped(line(20, 50, line_ns=100))
+    for one in (alone, both):
+        one.recording.facts["dataflow"]["members"] = [layers]
+    slices_ms = costs(of_slices)[20] / 1000
+    saved_ms = slices_ms * (1 - of_slices.number("calls_at_once_left"))
+    gain = alone.number("members_in_turn_gain_share")
+    assert gain > 0 and alone.metric("members_in_turn_left") == pytest.approx(0.2)
+    assert both.metric("members_in_turn_gain_share") == pytest.approx(gain + saved_ms)  # of a step of 1 ms
+    (place,) = FACT_SELECTORS["members_in_turn"].places(both)
+    assert place.ms_per_step == pytest.approx(gain / 0.8 + slices_ms)

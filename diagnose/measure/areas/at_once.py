@@ -28,7 +28,7 @@ ROW_BACKWARD = r"\b(Select|Slice|Index|Narrow|Unbind)Backward\d"
 WORTH_REWRITING = 0.08  # of the step: what one call for all rounds must save (`loop-to-batch`)
 
 
-class _Loop(NamedTuple):
+class Loop(NamedTuple):
     place: FactPlace
     left: float  # of its time, if all rounds are one call
     differs: float  # of its time, what is of rounds that differ in size
@@ -40,7 +40,7 @@ class _Loop(NamedTuple):
 
 
 @once
-def _loops(measured: Measured) -> list[_Loop] | Missing:
+def loops_at_once(measured: Measured) -> list[Loop] | Missing:
     told, view = dataflow(measured), measured.detail
     if isinstance(told, Missing):
         return told
@@ -55,11 +55,11 @@ def _loops(measured: Measured) -> list[_Loop] | Missing:
     return _by_loop(rounds)
 
 
-def _by_loop(rounds: list[tuple[dict[str, Any], _Loop]]) -> list[_Loop]:
+def _by_loop(rounds: list[tuple[dict[str, Any], Loop]]) -> list[Loop]:
     """By the line in the loop that leads to what its rounds do, costliest first: all that is to be one call
     at once, in whichever functions.
     """
-    found: dict[tuple[str, int, str], list[_Loop]] = defaultdict(list)
+    found: dict[tuple[str, int, str], list[Loop]] = defaultdict(list)
     for line, loop in rounds:
         found[line["file"], line["line"], line["function"]].append(loop)
     loops = []
@@ -68,11 +68,11 @@ def _by_loop(rounds: list[tuple[dict[str, Any], _Loop]]) -> list[_Loop]:
         left_ms = sum(part.ms * part.left for part in parts)
         differs_ms = sum(part.ms * part.differs for part in parts)
         count = max(part.place.count_per_step or 0.0 for part in parts)
-        loops.append(_Loop(FactPlace(*place, count, whole_ms), left_ms / whole_ms, differs_ms / whole_ms))
+        loops.append(Loop(FactPlace(*place, count, whole_ms), left_ms / whole_ms, differs_ms / whole_ms))
     return sorted(loops, key=lambda loop: -loop.ms)
 
 
-def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: Rows) -> _Loop | None:
+def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: Rows) -> Loop | None:
     """The part of the line's time that is of such calls, of which one pays the fixed cost once, and none
     takes a row; of products what a trial says is left. None where it takes no time.
 
@@ -101,7 +101,7 @@ def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: R
         calls_left = line.get("group_count", line["call_count"] / line["rounds"]) / line["call_count"]
         left_ms += rest_ms * max(calls_left, 1 - fixed_ms(measured) * rest_count / rest_ms)
     place = FactPlace(line["file"], line["line"], line["function"], float(line["rounds"]), whole_ms)
-    return _Loop(place, left_ms / whole_ms, line.get("sizes_differ_ns", 0) / max(line["ns"], 1))
+    return Loop(place, left_ms / whole_ms, line.get("sizes_differ_ns", 0) / max(line["ns"], 1))
 
 
 def fixed_ms(measured: Measured) -> float:
@@ -111,13 +111,13 @@ def fixed_ms(measured: Measured) -> float:
 
 @fact_selector("calls_at_once", "calls in a Python loop that do not need each other's results")
 def _calls_at_once(measured: Measured) -> list[FactPlace] | Missing:
-    loops = _loops(measured)
+    loops = loops_at_once(measured)
     return loops if isinstance(loops, Missing) else [loop.place for loop in loops]
 
 
 @metric("calls_at_once_left", "share", "Share of the time of these loops that one call for all rounds leaves")
 def _calls_at_once_left(measured: Measured) -> Value | Missing:
-    loops = _loops(measured)
+    loops = loops_at_once(measured)
     if isinstance(loops, Missing):
         return loops
     whole_ms = sum(loop.ms for loop in loops)
@@ -127,7 +127,7 @@ def _calls_at_once_left(measured: Measured) -> Value | Missing:
 
 @metric("calls_at_once_gain_share", "share", "Share of the step that one call for all rounds saves")
 def _calls_at_once_gain_share(measured: Measured) -> Value | Missing:
-    loops, step_ms = _loops(measured), measured.number("step_ms")
+    loops, step_ms = loops_at_once(measured), measured.number("step_ms")
     if isinstance(loops, Missing):
         return loops
     return sum(loop.ms * (1 - loop.left) for loop in loops) / step_ms
@@ -137,7 +137,7 @@ def _calls_at_once_gain_share(measured: Measured) -> Value | Missing:
     "calls_at_once_sizes_differ", "yes/no", "Rounds of the costliest loop give results of differing sizes"
 )
 def _calls_at_once_sizes_differ(measured: Measured) -> Value | Missing:
-    loops = _loops(measured)
+    loops = loops_at_once(measured)
     return not isinstance(loops, Missing) and bool(loops) and loops[0].differs > 0.5
 
 

@@ -101,13 +101,6 @@ _another_way(
     saved="Share of the step that products of spectra save on these convolutions",
 )
 _another_way(
-    "members_in_turn",
-    "members",
-    "linear layers of one shape, each with weights of its own, called in turn",
-    left="Share of the time of these layers that one product of stacked weights leaves",
-    saved="Share of the step that one product of stacked weights saves",
-)
-_another_way(
     "known_parts",
     "known_parts",
     "layers in a loop whose input is in part known ahead of it",
