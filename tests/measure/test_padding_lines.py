@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from diagnose.judge.timelines import measured_case
-from diagnose.measure.areas.padding_lines import where_padded
+from diagnose.measure.areas.padding_lines import padded_beside, where_padded
 from diagnose.measure.sources import Sources
 
 DATA = """
@@ -50,3 +50,37 @@ def test_the_file_of_the_function_that_ran(
     sources = Sources(measured_case({"timeline": "main 0 10 op aten::mm"}).recording)
     found = where_padded(sources, {"sample_made": made}, [(str(tmp_path / "words.py"), name) for name in ran])
     assert (found and (Path(found.file).name, found.line, found.function)) == told
+
+
+BATCHES = """
+def make_batch(size):
+    batch = np.zeros((size, longest, 5))
+    return torch.from_numpy(batch)
+
+def augmented(batch):
+    noise = torch.zeros(batch.shape)
+    return batch + noise
+
+def train():
+    batch = make_batch(12)
+    return model(augmented(batch))
+"""
+
+
+@pytest.mark.parametrize(
+    ("ran", "line"),
+    [
+        (["train", "make_batch"], 3),  # that one is called by the other
+        (["augmented", "make_batch"], 3),
+        (["augmented"], None),  # to no length
+        (["train"], None),  # what it calls is not known to have run
+    ],
+)
+def test_without_a_loader_functions_that_ran_are_looked_at(
+    tmp_path: Path, ran: list[str], line: int | None
+) -> None:
+    file = tmp_path / "strokes.py"
+    file.write_text(BATCHES.replace("longest", "max_length"))
+    sources = Sources(measured_case({"timeline": "main 0 10 op aten::mm"}).recording)
+    found = padded_beside(sources, [(str(file), name) for name in ran])
+    assert (found and found.line) == line

@@ -1,4 +1,6 @@
-"""The line that pads sequences to one length, found in the source of what a loader's fetch runs."""
+"""The line that pads sequences to one length, found in the source of what a loader's fetch runs, or of what
+makes the batches without a loader.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +44,22 @@ def where_padded(sources: Sources, loader: dict[str, Any], ran: Iterable[tuple[s
     found = [_Paddings(functions, sizes).first_in(_at(functions, made)) for made, sizes, functions in begins]
     asked = [_first_request(_at(functions, made)) for made, _, functions in begins]
     return next(filter(None, [*found, *asked]), None)
+
+
+def padded_beside(sources: Sources, ran: Iterable[tuple[str, str]]) -> Padding | None:
+    """The line that pads to a length in the first of these functions (file, name) that has one; None where
+    none has.
+    """
+    names = list(ran)
+    functions = [
+        Function(file, node)
+        for file in dict.fromkeys(file for file, _ in names)
+        for node in _defined(sources, file)
+        if (file, node.name) in names
+    ]
+    functions.sort(key=lambda function: names.index((function.file, function.node.name)))
+    paddings = _Paddings(functions, TO_A_LENGTH)
+    return next(filter(None, map(paddings.first_in, functions)), None)
 
 
 def _functions(sources: Sources, made: dict[str, Any], ran: Iterable[tuple[str, str]]) -> list[Function]:

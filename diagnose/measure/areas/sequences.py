@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from diagnose.measure.areas.fetching import fetch_lines
 from diagnose.measure.areas.input import feeding_loader
 from diagnose.measure.areas.operators import both_ways
-from diagnose.measure.areas.padding_lines import where_padded
+from diagnose.measure.areas.padding_lines import padded_beside, where_padded
 from diagnose.measure.areas.positions import share_of_positions
 from diagnose.measure.areas.small_ops import SMALL_NS, dispatch_time
 from diagnose.measure.areas.user_code import PLACE, places_of
@@ -17,6 +18,7 @@ from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector,
 from diagnose.measure.missing import NO_FACTS, NO_STEPS, NOT_RECORDED, Missing, known
 from diagnose.measure.selection import Selection
 from diagnose.measure.sources import Sources
+from diagnose.measure.traced_lines import own_times
 from diagnose.measure.view import Intervals, Rows, started_in
 from diagnose.measure.work import in_rows, outermost
 from diagnose.trace.distinct import distinct
@@ -136,8 +138,8 @@ def _ragged_batches(measured: Measured) -> list[FactPlace] | Missing:
 def _padding(
     measured: Measured, padded: dict[str, Any], share: float, *, made_by_it: bool = False
 ) -> list[FactPlace]:
-    """So large a share of all positions: at the line that makes the loader where one feeds the steps, or that
-    pads for it (``made_by_it``); else where a model is called from outside of models. Of what works on
+    """So large a share of all positions: at the line that pads (``made_by_it``), else at the one that makes
+    the loader where one feeds the steps, or where a model is called from outside of models. Of what works on
     positions each is taken to cost the same: attention costs more. What works on packed sequences computes no
     padding.
     """
@@ -146,8 +148,8 @@ def _padding(
         return []
     caller = padded.get("caller") or padded
     place = caller if isinstance(loader, Missing) or not loader.get("file") else loader
-    if made_by_it and place is loader:
-        place = _where_padded(measured, loader)
+    if made_by_it:
+        place = _where_padded(measured, loader) if place is loader else _padded_beside(measured) or place
     padded_ms = max(0.0, _model_ms(measured) - _on_packed_ms(measured))
     padded_ms *= share_of_positions(measured, padded["length"])
     return [FactPlace(place["file"], place["line"], place["function"], 1.0, padded_ms * share)]
@@ -159,6 +161,16 @@ def _where_padded(measured: Measured, loader: dict[str, Any]) -> dict[str, Any]:
     ran = set() if isinstance(lines, Missing) else {(line.file, line.function) for line in lines}
     found = where_padded(Sources(measured.recording), loader, ran)
     return found._asdict() if found else loader.get("collated") or loader
+
+
+def _padded_beside(measured: Measured) -> dict[str, Any] | None:
+    """The line that pads where the script makes its batches itself, beside the model."""
+    beside_ms: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for (file, _), line in own_times(measured).items():
+        beside_ms[file, line.function] += line.beside_ms
+    costliest = sorted((name for name in beside_ms if beside_ms[name] > 0), key=lambda name: -beside_ms[name])
+    found = padded_beside(Sources(measured.recording), costliest)
+    return found._asdict() if found else None
 
 
 def _on_packed_ms(measured: Measured) -> float:
