@@ -5,14 +5,17 @@ samples, or called them without autocast (`diagnose.run.child.trials.copies`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from diagnose.measure.areas.settings import NOT_TRIED, PAIRS_AT_LEAST, QUANTILE, is_shorter
+from diagnose.measure.areas.user_code import PLACE
 from diagnose.measure.ledger import TORCH_ROWS
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_STEPS, Missing
+from diagnose.measure.sources import Sources
 
 
 @fact_selector(
@@ -94,12 +97,30 @@ def _small_training_batches(measured: Measured) -> list[FactPlace] | Missing:
     "accumulated_batches", "models that are given the batch of an update in pieces, each with its backward"
 )
 def _accumulated_batches(measured: Measured) -> list[FactPlace] | Missing:
-    """What is saved if all pieces come at once, as copies of the models say."""
+    """What is saved if all pieces come at once, as copies of the models say; at the loop over the pieces,
+    where the source tells it, else at the line that calls the model.
+    """
     told = _tried(measured, "larger_batches")
     if isinstance(told, Missing):
         return told
-    model_ms = _model_ms(measured)
-    return [_called(one, _saved_by_copy(one, model_ms)) for one in told if one.get("accumulates")]
+    model_ms, loop = _model_ms(measured), _loop_of_backward(measured)
+    called = (_called(one, _saved_by_copy(one, model_ms)) for one in told if one.get("accumulates"))
+    return [replace(place, **loop) for place in called]
+
+
+def _loop_of_backward(measured: Measured) -> dict[str, Any]:
+    """The innermost loop around the one line that goes backward; empty where there are several, or none is
+    in the source.
+    """
+    view = measured.timeline
+    if view is None:
+        return {}
+    rows = view.host[PLACE].iloc[view.named(view.marked("backward"))].drop_duplicates()
+    if len(rows) != 1:
+        return {}
+    file, line, function = rows.iloc[0]
+    around = [first for first, last in Sources(measured.recording).loops(file) if first < line <= last]
+    return {"file": file, "line": max(around), "function": function} if around else {}
 
 
 def _model_ms(measured: Measured) -> float:

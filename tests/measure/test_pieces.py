@@ -1,0 +1,42 @@
+"""At which line a batch in pieces is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.judge.timelines import measured_case
+from diagnose.measure.measured import FACT_SELECTORS, FactPlace
+
+PIECES = {"file": "/job/train.py", "line": 3, "function": "loss", "class": "Net", "call_count": 4}
+PIECES |= {"times": 4, "accumulates": True, "as_is_ms": [4.0] * 6, "changed_ms": [8.0] * 6}
+SOURCE = """
+def loss(x):
+    return model(x).mean()
+for epoch in range(3):
+    for x in batches:
+        if x:
+            loss(x).backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "backwards", "line"),
+    [
+        (SOURCE, [7], 5),
+        (SOURCE, [7, 8], 3),  # several
+        ("", [7], 3),  # no source
+        ("loss(x).backward()", [1], 3),  # no loop
+    ],
+)
+def test_pieces_are_told_at_the_loop_that_goes_backward(source: str, backwards: list[int], line: int) -> None:
+    timeline = "main 0 20000 step ProfilerStep#1\nmain 0 9000 mark forward@3\nmain 0 8900 op aten::mm\n"
+    for number, backward in enumerate(backwards):
+        timeline += f"main {9000 + 5000 * number} 5000 mark backward@{backward}\n"
+    facts = {"larger_batches": [PIECES], "sources": {"/job/train.py": {"title": "train", "text": source}}}
+    one = measured_case({"timeline": timeline, "facts": facts})
+    (place,) = FACT_SELECTORS["accumulated_batches"].places(one)  # type: ignore[misc]
+    assert isinstance(place, FactPlace) and place.line == line
+    # four pieces take 16 ms, and all at once 8; no more than forward and backward do
+    assert place.ms_per_step == pytest.approx(one.number("whole_batch_gain_share") * 20)
+    assert place.ms_per_step and place.ms_per_step > 0
