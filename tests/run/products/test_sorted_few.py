@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from diagnose.run.child.products.sorted_few import Few, all_sorted, few_sorted, few_taken, order_of
+from diagnose.run.child.products.sorted_few import Few, all_sorted, few_sorted, few_taken, sorting_of
 from tests.run.dataflow.looking import call_of
 
 ROWS = torch.randperm(4 * 6 * 10).view(4, 6, 10).float()
@@ -32,13 +32,13 @@ ROWS = torch.randperm(4 * 6 * 10).view(4, 6, 10).float()
 def test_few_are_found_without_sorting_the_others(step: Callable[[], Tensor], few: Few) -> None:
     sorting = call_of(step, lambda call: call.name in {"sort", "argsort"})
     taking = call_of(step, lambda call: call.name in {"__getitem__", "narrow", "select"})
-    order = order_of(sorting)
-    assert order is not None and few_taken(order, ROWS, taking) == few
+    found = sorting_of(sorting)
+    assert found is not None and few_taken(found, ROWS, taking) == few
     for which in (0, 1):
-        whole = all_sorted(ROWS, order, which)
-        size = whole.shape[order.dim]
-        expected = whole.narrow(order.dim, size - few.taken if few.from_end else 0, few.taken)
-        torch.testing.assert_close(few_sorted(ROWS, order, which, few), expected)
+        whole = all_sorted(ROWS, found, which)
+        size = whole.shape[found.dim]
+        expected = whole.narrow(found.dim, size - few.taken if few.from_end else 0, few.taken)
+        torch.testing.assert_close(few_sorted(ROWS, found, which, few), expected)
 
 
 @pytest.mark.parametrize(
@@ -56,10 +56,10 @@ def test_few_are_found_without_sorting_the_others(step: Callable[[], Tensor], fe
 def test_others_need_all(step: Callable[[], Tensor]) -> None:
     calls: list[Any] = [call_of(step, lambda call: call.name == "sort")]
     calls.append(call_of(step, lambda call: call.name in {"__getitem__", "mul"}))
-    order = order_of(calls[0])
-    assert order is not None and few_taken(order, ROWS, calls[1]) is None
+    found = sorting_of(calls[0])
+    assert found is not None and few_taken(found, ROWS, calls[1]) is None
 
 
 @pytest.mark.parametrize("step", [lambda: ROWS.sort(stable=True), lambda: ROWS.topk(3), lambda: ROWS.max(1)])
 def test_other_calls_do_not_sort(step: Callable[[], Any]) -> None:
-    assert order_of(call_of(step, lambda call: True)) is None
+    assert sorting_of(call_of(step, lambda call: True)) is None

@@ -19,7 +19,7 @@ from ..values import Call
 from .convolution import Convolution, convolution_of, of_each
 from .product_order import is_product, orders_of
 from .product_order import may_be_first as may_be_first_product
-from .sorted_few import Few, Order, all_sorted, few_sorted, few_taken, order_of
+from .sorted_few import Few, Sorting, all_sorted, few_sorted, few_taken, sorting_of
 
 _INVERSES = {"inverse", "linalg_inv"}
 _POOLS = {"mean", "sum", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"}
@@ -46,7 +46,7 @@ def may_be_first(call: Call) -> bool:
         may_be_first_product(call)
         or call.name in {"interpolate", "linear", *_INVERSES}
         or _points(call) is not None
-        or order_of(call) is not None
+        or sorting_of(call) is not None
     )
 
 
@@ -61,9 +61,9 @@ def ways_of(
         return Ways("order", *orders)
     if turned:
         return None
-    order = order_of(first)
-    if order is not None:
-        return _of_sorted(first, order, second, which) if at == 0 else None
+    sorting = sorting_of(first)
+    if sorting is not None:
+        return _of_sorted(first, sorting, second, which) if at == 0 else None
     if second.name in _POOLS:
         return _of_pooling(first, second) if at == 0 else None
     if first.name == "interpolate":
@@ -71,19 +71,19 @@ def ways_of(
     return _of_inverse(first, second, at) if first.name in _INVERSES else None
 
 
-def _of_sorted(made: Call, order: Order, call: Call, which: int) -> Ways | None:
+def _of_sorted(made: Call, sorting: Sorting, call: Call, which: int) -> Ways | None:
     """``which`` is what `sort` gives; `argsort` gives the second alone."""
     rows = made.given[0]
-    few = few_taken(order, rows, call)
+    few = few_taken(sorting, rows, call)
     if few is None:
         return None
     told = 1 if made.name == "argsort" else which
 
     def as_is(rows: Tensor) -> Tensor:
-        return all_sorted(rows, order, told)
+        return all_sorted(rows, sorting, told)
 
     def other(rows: Tensor) -> Tensor:
-        return few_sorted(rows, order, told, few)
+        return few_sorted(rows, sorting, told, few)
 
     return Ways("sorted", as_is, other, [rows], few)
 

@@ -22,14 +22,14 @@ class Few(NamedTuple):
     from_end: bool
 
 
-class Order(NamedTuple):
+class Sorting(NamedTuple):
     """How rows are sorted."""
 
     dim: int
     descending: bool
 
 
-def order_of(call: Call) -> Order | None:
+def sorting_of(call: Call) -> Sorting | None:
     """None for a call that does not sort, or has to keep the order of equal numbers."""
     if call.name not in _SORTS or len(call.given) != 1 or call.options.get("stable"):
         return None
@@ -37,19 +37,19 @@ def order_of(call: Call) -> Order | None:
     rows, dim, descending = call.given[0], given.get("dim", -1), given.get("descending", False)
     if not rows.dim() or type(dim) is not int or type(descending) is not bool:
         return None
-    return Order(dim % rows.dim(), descending)
+    return Sorting(dim % rows.dim(), descending)
 
 
-def few_taken(order: Order, rows: Tensor, taking: Call) -> Few | None:
+def few_taken(sorting: Sorting, rows: Tensor, taking: Call) -> Few | None:
     """What a call takes of rows that were sorted; None for another call, or where it takes a number beyond
     the middle and one before it.
     """
     arguments = taking.arguments[1:]
     if taking.name not in _TAKES or any(map(_holds_tensor, (*arguments, *taking.options.values()))):
         return None
-    size = rows.shape[order.dim]
+    size = rows.shape[sorting.dim]
     shape = [1] * rows.dim()
-    shape[order.dim] = size
+    shape[sorting.dim] = size
     places = torch.arange(size).view(shape).expand(rows.shape)
     taken = getattr(Tensor, taking.name)(places, *arguments, **taking.options)
     if not taken.numel():
@@ -60,15 +60,15 @@ def few_taken(order: Order, rows: Tensor, taking: Call) -> Few | None:
     return Few(size - first, from_end=True) if first >= size - size // 2 else None
 
 
-def all_sorted(rows: Tensor, order: Order, which: int) -> Tensor:
+def all_sorted(rows: Tensor, sorting: Sorting, which: int) -> Tensor:
     """The sorted numbers (``which`` 0), or where they were (1)."""
-    return torch.sort(rows, order.dim, order.descending)[which]
+    return torch.sort(rows, sorting.dim, sorting.descending)[which]
 
 
-def few_sorted(rows: Tensor, order: Order, which: int, few: Few) -> Tensor:
+def few_sorted(rows: Tensor, sorting: Sorting, which: int, few: Few) -> Tensor:
     """As many of them, but for the order of equal numbers."""
-    found = torch.topk(rows, few.taken, order.dim, largest=order.descending != few.from_end)[which]
-    return found.flip(order.dim) if few.from_end else found
+    found = torch.topk(rows, few.taken, sorting.dim, largest=sorting.descending != few.from_end)[which]
+    return found.flip(sorting.dim) if few.from_end else found
 
 
 def _holds_tensor(index: Any) -> bool:
