@@ -37,6 +37,20 @@ def test_pieces_are_told_at_the_loop_that_goes_backward(source: str, backwards: 
     one = measured_case({"timeline": timeline, "facts": facts})
     (place,) = FACT_SELECTORS["accumulated_batches"].places(one)  # type: ignore[misc]
     assert isinstance(place, FactPlace) and place.line == line
-    # four pieces take 16 ms, and all at once 8; no more than forward and backward do
     assert place.ms_per_step == pytest.approx(one.number("whole_batch_gain_share") * 20)
-    assert place.ms_per_step and place.ms_per_step > 0
+
+
+def test_the_loss_of_each_piece_saves_as_much_as_its_model() -> None:
+    """All at once half of the model's time is left: of 9 ms forward, 2 of the loss and 5 backward, 8."""
+    timeline = """
+    main  0      20000  step  ProfilerStep#1
+    main  0      9000   mark  forward@3
+    main  0      9000   op    aten::mm
+    main  9000   2000   op    aten::conv2d
+    main  12000  5000   mark  backward@7
+    main  12000  5000   op    autograd::engine::evaluate_function: MmBackward0
+    """
+    one = measured_case({"timeline": timeline, "facts": {"larger_batches": [PIECES]}})
+    assert one.number("whole_batch_gain_share") == pytest.approx(8 / 20)
+    both = measured_case({"timeline": timeline, "facts": {"larger_batches": [PIECES, PIECES]}})
+    assert both.number("whole_batch_gain_share") == pytest.approx(2 * 7 / 20)  # of two models each by itself

@@ -63,14 +63,18 @@ def _tried(measured: Measured, fact: str) -> list[dict[str, Any]] | Missing:
 
 
 def _saved_by_copy(called: dict[str, Any], most_ms: float) -> float:
-    """ms a step of these calls, which take ``most_ms`` at most; 0 where copies show only noise. The change
-    may be to give the model `times` as many samples.
-    """
+    """ms a step of these calls, which take ``most_ms`` at most."""
+    as_is_ms = float(np.quantile(called["as_is_ms"], QUANTILE)) if called["as_is_ms"] else 0.0
+    return min(most_ms, called["call_count"] * as_is_ms) * _share_saved(called)
+
+
+def _share_saved(called: dict[str, Any]) -> float:
+    """0 where copies show only noise. The change may be to give the model `times` as many samples."""
     as_is, changed = np.array(called["as_is_ms"]), np.array(called["changed_ms"]) / called.get("times", 1)
     if min(len(as_is), len(changed)) < PAIRS_AT_LEAST or not is_shorter(changed, as_is):
         return 0.0
     as_is_ms, changed_ms = (float(np.quantile(ms, QUANTILE)) for ms in (as_is, changed))
-    return min(most_ms, called["call_count"] * as_is_ms) * max(0.0, 1 - changed_ms / as_is_ms)
+    return max(0.0, 1 - changed_ms / as_is_ms)
 
 
 def _called(called: dict[str, Any], ms: float) -> FactPlace:
@@ -98,14 +102,20 @@ def _small_training_batches(measured: Measured) -> list[FactPlace] | Missing:
 )
 def _accumulated_batches(measured: Measured) -> list[FactPlace] | Missing:
     """What is saved if all pieces come at once, as copies of the models say; at the loop over the pieces,
-    where the source tells it, else at the line that calls the model.
+    where the source tells it, else at the line that calls the model. What else is computed for each piece,
+    its loss and the backward of that, is taken to save as large a share, where one model is given pieces.
     """
     told = _tried(measured, "larger_batches")
     if isinstance(told, Missing):
         return told
     model_ms, loop = _model_ms(measured), _loop_of_backward(measured)
-    called = (_called(one, _saved_by_copy(one, model_ms)) for one in told if one.get("accumulates"))
-    return [replace(place, **loop) for place in called]
+    in_pieces = [called for called in told if called.get("accumulates")]
+    if len(in_pieces) == 1:
+        all_ms = model_ms + measured.row_ms("operators")
+        saved_ms = [all_ms * _share_saved(in_pieces[0])]
+    else:
+        saved_ms = [_saved_by_copy(called, model_ms) for called in in_pieces]
+    return [replace(_called(called, ms), **loop) for called, ms in zip(in_pieces, saved_ms, strict=True)]
 
 
 def _loop_of_backward(measured: Measured) -> dict[str, Any]:
