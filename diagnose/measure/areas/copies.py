@@ -103,18 +103,18 @@ def _small_training_batches(measured: Measured) -> list[FactPlace] | Missing:
 def _accumulated_batches(measured: Measured) -> list[FactPlace] | Missing:
     """What is saved if all pieces come at once, as copies of the models say; at the loop over the pieces,
     where the source tells it, else at the line that calls the model. What else is computed for each piece,
-    its loss and the backward of that, is taken to save as large a share, where one model is given pieces.
+    its loss and the backward of that, is taken to save half as large a share, between none of it and all,
+    where one model is given pieces.
     """
     told = _tried(measured, "larger_batches")
     if isinstance(told, Missing):
         return told
     model_ms, loop = _model_ms(measured), _loop_of_backward(measured)
     in_pieces = [called for called in told if called.get("accumulates")]
+    saved_ms = [_saved_by_copy(called, model_ms) for called in in_pieces]
     if len(in_pieces) == 1:
-        all_ms = model_ms + measured.row_ms("operators")
-        saved_ms = [all_ms * _share_saved(in_pieces[0])]
-    else:
-        saved_ms = [_saved_by_copy(called, model_ms) for called in in_pieces]
+        all_ms = (model_ms + measured.row_ms("operators")) * _share_saved(in_pieces[0])
+        saved_ms = [(saved_ms[0] + all_ms) / 2]
     return [replace(_called(called, ms), **loop) for called, ms in zip(in_pieces, saved_ms, strict=True)]
 
 
