@@ -5,6 +5,7 @@ leave.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from diagnose.measure.areas.operators import dispatched_work
@@ -118,19 +119,24 @@ def _calls_at_once(measured: Measured) -> list[FactPlace] | Missing:
 @metric("calls_at_once_left", "share", "Share of the time of these loops that one call for all rounds leaves")
 def _calls_at_once_left(measured: Measured) -> Value | Missing:
     loops = loops_at_once(measured)
-    if isinstance(loops, Missing):
-        return loops
+    return loops if isinstance(loops, Missing) else share_left(loops)
+
+
+def share_left(loops: Sequence[Loop]) -> float | Missing:
+    """Of the time of all."""
     whole_ms = sum(loop.ms for loop in loops)
     left_ms = sum(loop.ms * loop.left for loop in loops)
-    return left_ms / whole_ms if whole_ms else Missing("no such loop was seen")
+    return min(1.0, left_ms / whole_ms) if whole_ms else Missing("no such loop was seen")
 
 
 @metric("calls_at_once_gain_share", "share", "Share of the step that one call for all rounds saves")
 def _calls_at_once_gain_share(measured: Measured) -> Value | Missing:
-    loops, step_ms = loops_at_once(measured), measured.number("step_ms")
-    if isinstance(loops, Missing):
-        return loops
-    return sum(loop.ms * (1 - loop.left) for loop in loops) / step_ms
+    loops = loops_at_once(measured)
+    return loops if isinstance(loops, Missing) else saved_ms(loops) / measured.number("step_ms")
+
+
+def saved_ms(loops: Sequence[Loop]) -> float:
+    return sum(loop.ms * (1 - loop.left) for loop in loops)
 
 
 @metric(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from diagnose.measure.areas.at_once import Loop, loops_at_once
+from diagnose.measure.areas.at_once import Loop, loops_at_once, saved_ms, share_left
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import Missing, known
 from diagnose.measure.told_calls import dataflow, parts_of_torch
@@ -51,16 +51,10 @@ def _members_in_turn(measured: Measured) -> list[FactPlace] | Missing:
 )
 def _members_in_turn_left(measured: Measured) -> Value | Missing:
     members = _members(measured)
-    if isinstance(members, Missing):
-        return members
-    whole_ms = sum(member.ms for member in members)
-    left_ms = sum(member.ms * member.left for member in members)
-    return min(1.0, left_ms / whole_ms) if whole_ms else Missing("no such product was seen")
+    return members if isinstance(members, Missing) else share_left(members)
 
 
 @metric("members_in_turn_gain_share", "share", "Share of the step that one product of stacked weights saves")
 def _members_in_turn_gain_share(measured: Measured) -> Value | Missing:
     members = _members(measured)
-    if isinstance(members, Missing):
-        return members
-    return sum(member.ms * (1 - member.left) for member in members) / measured.number("step_ms")
+    return members if isinstance(members, Missing) else saved_ms(members) / measured.number("step_ms")

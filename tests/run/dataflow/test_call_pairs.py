@@ -290,24 +290,22 @@ def test_an_einsum_in_costly_order_is_one_call() -> None:
     assert [line.split("(")[2] for line in left] == ['"bcp,bdp,dr->bcr", x, x, projection), "order")']
 
 
-DISTANCES = torch.rand(64, 4096)
-
-
 def test_the_nearest_of_sorted_rows() -> None:
     """3 of 4096, of both results of `sort`; and of `argsort`, in each of three rounds."""
+    pairs = torch.rand(64, 4096)
 
     def step() -> None:
-        distances, index = DISTANCES.sort(dim=1)
+        distances, index = pairs.sort(dim=1)
         near, nearest = distances[:, :3], index[:, :3]
         for _ in range(3):
-            order = DISTANCES.argsort(dim=1)
+            order = pairs.argsort(dim=1)
             near + order[:, 1:4] + nearest
 
     left = left_of(step, "sorted")
     assert set(left) == {
-        "distances, index = DISTANCES.sort(dim=1)",
+        "distances, index = pairs.sort(dim=1)",
         "near, nearest = distances[:, :3], index[:, :3]",
-        "order = DISTANCES.argsort(dim=1)",
+        "order = pairs.argsort(dim=1)",
         "near + order[:, 1:4] + nearest",
     }
     assert all(share < 0.6 for share in left.values())
@@ -329,4 +327,5 @@ def test_the_nearest_of_sorted_rows() -> None:
     ],
 )
 def test_what_else_is_read_of_sorted_rows_needs_all(use: Callable[[Tensor, Tensor], Any]) -> None:
-    assert left_of(lambda: use(*DISTANCES.sort(dim=1)), "sorted") == {}
+    pairs = torch.rand(64, 4096)
+    assert left_of(lambda: use(*pairs.sort(dim=1)), "sorted") == {}
