@@ -46,6 +46,7 @@ BENCHMARKS = {
     "wide-kernels": "what convolutions take whose kernel is as wide as the picture, or wider",
     "dead-taps": "what dilated convolutions take whose kernels reach beyond what they are given",
     "solved-again": "what it takes to solve many systems with one matrix, by solve, inverse and factors",
+    "sorted-rows": "what sorting rows takes of which few are taken, and what topk of as few",
     "underflow": "what exponentials take that underflow, and what with a lower bound",
     "real-transforms": "what Fourier transforms of real numbers take, whole and as half spectra",
     "row-indexing": "what picking rows takes by `x[index]` and by `index_select`",

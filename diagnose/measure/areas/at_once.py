@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from diagnose.measure.areas.operators import dispatched_work
@@ -63,14 +64,19 @@ def _by_loop(rounds: list[tuple[dict[str, Any], Loop]]) -> list[Loop]:
     found: dict[tuple[str, int, str], list[Loop]] = defaultdict(list)
     for line, loop in rounds:
         found[line["file"], line["line"], line["function"]].append(loop)
-    loops = []
-    for place, parts in found.items():
-        whole_ms = sum(part.ms for part in parts)
-        left_ms = sum(part.ms * part.left for part in parts)
-        differs_ms = sum(part.ms * part.differs for part in parts)
-        count = max(part.place.count_per_step or 0.0 for part in parts)
-        loops.append(Loop(FactPlace(*place, count, whole_ms), left_ms / whole_ms, differs_ms / whole_ms))
+    loops = [
+        together(FactPlace(*place, max(part.place.count_per_step or 0.0 for part in parts), None), parts)
+        for place, parts in found.items()
+    ]
     return sorted(loops, key=lambda loop: -loop.ms)
+
+
+def together(place: FactPlace, parts: Sequence[Loop]) -> Loop:
+    """All of them, at that place."""
+    whole_ms = sum(part.ms for part in parts)
+    left_ms = sum(part.ms * part.left for part in parts)
+    differs_ms = sum(part.ms * part.differs for part in parts)
+    return Loop(replace(place, ms_per_step=whole_ms), left_ms / whole_ms, differs_ms / whole_ms)
 
 
 def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: Rows) -> Loop | None:

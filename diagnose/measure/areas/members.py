@@ -4,9 +4,7 @@ weights takes the place of the layers, and of what else their lines do in each r
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from diagnose.measure.areas.at_once import Loop, loops_at_once, saved_ms, share_left
+from diagnose.measure.areas.at_once import Loop, loops_at_once, saved_ms, share_left, together
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import Missing, known
 from diagnose.measure.told_calls import dataflow, parts_of_torch
@@ -23,19 +21,15 @@ def _members(measured: Measured) -> list[Loop] | Missing:
     beside = (
         {} if isinstance(loops, Missing) else {(loop.place.file, loop.place.line): loop for loop in loops}
     )
-    return [
-        _with(place, line["left_ns"] / max(line["ns"], 1), beside.get((place.file, place.line)))
+    members = [
+        Loop(place, line["left_ns"] / max(line["ns"], 1), differs=0.0)
         for place, line in zip(layers, known(dataflow(measured))["members"], strict=True)
     ]
+    return [_with(member, beside.get((member.place.file, member.place.line))) for member in members]
 
 
-def _with(place: FactPlace, left: float, beside: Loop | None) -> Loop:
-    ms = place.ms_per_step or 0.0
-    if beside is None:
-        return Loop(place, left, 0.0)
-    whole_ms = ms + beside.ms
-    left_ms = ms * left + beside.ms * beside.left
-    return Loop(replace(place, ms_per_step=whole_ms), left_ms / whole_ms, 0.0)
+def _with(member: Loop, beside: Loop | None) -> Loop:
+    return member if beside is None else together(member.place, (member, beside))
 
 
 @fact_selector("members_in_turn", "linear layers of one shape, each with weights of its own, called in turn")

@@ -200,7 +200,7 @@ def _padding_before(rows: Tensor, *, at_end: bool) -> _Padding:
     is_fill = rows == rows[:, 0].mode().values if rows.dim() == 2 else (rows == 0).all(2)
     if rows.dim() == 3 and at_end and not is_fill[:, 0].any():
         is_fill = _same_numbers(rows)
-    padding = is_fill.int().cumprod(1).sum(1)
+    padding = _in_the_beginning(is_fill)
     least, most, length = int(padding.min()), int(padding.max()), rows.shape[1]
     return _Padding(length, length - least * (least < most), 1 - float(padding.float().mean()) / length)
 
@@ -211,6 +211,11 @@ def _same_numbers(rows: Tensor) -> Tensor:
     """
     numbers, counts = rows[:, 0].unique(dim=0, return_counts=True)
     is_fill = (rows == numbers[counts.argmax()]).all(2)
-    padding = is_fill.int().cumprod(1).sum(1)
+    padding = _in_the_beginning(is_fill)
     is_mark = 2 * int(counts.max()) >= len(rows) and bool(padding.min() < padding.max())
     return is_fill if is_mark else torch.zeros_like(is_fill)
+
+
+def _in_the_beginning(is_fill: Tensor) -> Tensor:
+    """Of each row how many are, before the first that is not."""
+    return is_fill.int().cumprod(1).sum(1)
