@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from diagnose.judge.culprits import Culprit, culprits
-from diagnose.judge.rules import IN_MS, LAST, WHOLE_STEP, Advice, Condition, Rule, Saving, lineage
+from diagnose.judge.left import as_tried, left_of
+from diagnose.judge.rules import IN_MS, LAST, WHOLE_STEP, Advice, Condition, Rule, lineage
 from diagnose.judge.terms import Op, State
 from diagnose.measure.measured import FACT_SELECTORS, METRICS, Measured, Value
 from diagnose.measure.missing import Missing
@@ -24,7 +25,7 @@ OPERATORS: dict[Op, Callable[[Any, Any], bool]] = {
     "!=": operator.ne,
 }
 
-MOSTLY = 0.5  # of a line's time, from which another rule explains it
+MOSTLY = 0.5  # of what is saved at a line, from which another rule explains it
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Finding:
     """A rule judged on a recording. ``ms_per_step``: the time of its selector, ms of the
     plain step; None where it does not fire.
 
-    ``row``: of the ledger, in which that time lies, or "step".
+    ``row``: of the ledger, in which that time lies, or "step". ``left``: of that time the fix leaves this
+    part, by the best guess.
     """
 
     rule: Rule
@@ -52,6 +54,12 @@ class Finding:
     abstains_for: Missing | None = None
     error: str | None = None
     row: str = WHOLE_STEP
+    left: float = 0.0
+
+    @property
+    def saves_ms(self) -> float:
+        """Of its own time, per step; 0 where that is not known."""
+        return (self.ms_per_step or 0.0) * (1 - self.left)
 
 
 @collector_at_rest()
@@ -69,21 +77,21 @@ def judge(rules: Mapping[str, Rule], measured: Measured) -> list[Finding]:
 
 def each_line_once(found: Sequence[Finding]) -> list[Finding]:
     """The findings, in their order. Those of rules for the rest give way one after the other, so that of two
-    that blame a line one keeps it: the one that takes more time.
+    that blame a line one keeps it: the one whose fix saves more.
     """
     left = list(found)
     giving_way = [at for at, one in enumerate(left) if one.rule.rest and one.state == "fires"]
-    for at in sorted(giving_way, key=lambda at: (left[at].rule.rest != LAST, left[at].ms_per_step or 0.0)):
+    for at in sorted(giving_way, key=lambda at: (left[at].rule.rest != LAST, left[at].saves_ms)):
         left[at] = without_explained(left[at], left)
     return left
 
 
 def without_explained(finding: Finding, others: Sequence[Finding]) -> Finding:
-    """The finding without the lines that another one blames most, for half of their time or more; quiet
+    """The finding without the lines that another one blames most and saves half as much at or more; quiet
     where that is all of them.
     """
     known = {
-        (one.culprits[0].file, one.culprits[0].line): one.ms_per_step or 0.0
+        (one.culprits[0].file, one.culprits[0].line): one.saves_ms
         for one in others
         if one is not finding and one.state == "fires" and one.culprits and one.rule.saving.scope in IN_MS
         if finding.rule.gives_way_to(one.rule.id)
@@ -91,7 +99,7 @@ def without_explained(finding: Finding, others: Sequence[Finding]) -> Finding:
     left = tuple(
         culprit
         for culprit in finding.culprits
-        if known.get((culprit.file, culprit.line), -1.0) < MOSTLY * culprit.ms_per_step
+        if known.get((culprit.file, culprit.line), -1.0) < MOSTLY * culprit.ms_per_step * (1 - finding.left)
     )
     if len(left) == len(finding.culprits):
         return finding
@@ -131,7 +139,13 @@ def finding(rule: Rule, measured: Measured, above: Sequence[Rule] = ()) -> Findi
     blamed = SELECTORS[rule.selector] if rule.selector in SELECTORS else FACT_SELECTORS[rule.selector]
     row = (rule, *above)[-1].refines
     return Finding(
-        rule, "fires", evidence, attributed_ms, culprits(measured, blamed, attributed_ms or 0.0), row=row
+        rule,
+        "fires",
+        evidence,
+        attributed_ms,
+        culprits(measured, blamed, attributed_ms or 0.0),
+        row=row,
+        left=left_of(rule.saving, measured, "guess"),
     )
 
 
@@ -142,17 +156,6 @@ def advice(rule: Rule, measured: Measured) -> Advice:
         if not isinstance(value, Missing) and holds(instead.when, value):
             return instead.advice
     return rule.fix
-
-
-def as_tried(saving: Saving, measured: Measured) -> Saving:
-    """What the fix leaves, as this run has tried it; else as the rule has it."""
-    left = measured.metric(saving.tried) if saving.tried else None
-    if left is None or isinstance(left, Missing):
-        return replace(saving, tried="")
-    ratio = float(left)
-    return replace(
-        saving, ratio=ratio, between=(ratio, ratio), because="a few steps of this run were made with it"
-    )
 
 
 def _attributed_ms_of(rule: Rule, above: Sequence[Rule], measured: Measured) -> float | None:

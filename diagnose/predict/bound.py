@@ -5,31 +5,10 @@ An upper bound, not a prediction: the rest of the step may hide part of it.
 
 from __future__ import annotations
 
-from typing import Literal
-
-import numpy as np
-
 from diagnose.judge.findings import Finding
-from diagnose.judge.rules import IN_MS, Saving
+from diagnose.judge.left import left_of
+from diagnose.judge.rules import IN_MS
 from diagnose.measure.measured import Measured
-
-Outcome = Literal["guess", "best", "worst"]
-
-
-def left_of(saving: Saving, measured: Measured, outcome: Outcome) -> float:
-    """What is left of the edited time, 0-1, as the fix turns out.
-
-    A metric that is missing is the middle of the range, or all of it.
-    """
-    if outcome != "guess" and saving.between is not None:
-        return saving.between[0 if outcome == "best" else 1]
-    guess = measured.number(saving.ratio) if isinstance(saving.ratio, str) else saving.ratio
-    ends = saving.between or (0.0, 1.0)
-    return (
-        float(np.clip(guess, *ends))
-        if np.isfinite(guess)
-        else float(np.mean(ends) if saving.between else 1.0)
-    )
 
 
 def at_most_ms(finding: Finding, measured: Measured) -> float | None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diagnose.judge.left import Outcome
 from diagnose.measure.fetches import fetches_in
 from diagnose.measure.recording import Recording
-from diagnose.predict.bound import Outcome
 
 TURNS = 40  # of all workers, simulated; the first half fills the queue
 # What a ms of a worker's work on a core that the step computes on adds to the step: at best what it takes of

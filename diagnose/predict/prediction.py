@@ -8,13 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
+from diagnose.judge.left import Outcome
 from diagnose.measure.areas.workers import packing_ms
 from diagnose.measure.ledger import DEVICE_ROWS
 from diagnose.measure.measured import Measured
 from diagnose.measure.missing import Missing
 from diagnose.measure.selection import Selection, Selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
-from diagnose.predict.bound import Outcome
 from diagnose.predict.device_lanes import DeviceLanes, device_lanes
 from diagnose.predict.edits import Events, events_of
 from diagnose.predict.loading import Loading, fetch_series_ms

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from diagnose.judge.findings import Finding
+from diagnose.judge.left import Outcome, left_of
 from diagnose.judge.rules import IN_MS, Rule
 from diagnose.judge.terms import Confidence
 from diagnose.measure.ledger import BUSY_ROWS
@@ -16,7 +17,7 @@ from diagnose.measure.measured import METRICS, Measured
 from diagnose.measure.missing import Missing
 from diagnose.measure.selection import SELECTORS, Selection
 from diagnose.measure.view import Intervals, Rows
-from diagnose.predict.bound import Outcome, at_most_ms, left_of
+from diagnose.predict.bound import at_most_ms
 from diagnose.predict.edits import EDITS, Events
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import Edit, Line

@@ -15,13 +15,13 @@ import numpy as np
 
 from diagnose.errors import DiagnoseError, UsageError
 from diagnose.judge.findings import Finding, finding
+from diagnose.judge.left import Outcome
 from diagnose.judge.rules import Rule, lineage, load_rules
 from diagnose.measure.ledger import BUSY_ROWS, TITLES
 from diagnose.measure.measured import Measured
 from diagnose.measure.missing import Missing
 from diagnose.measure.selection import SELECTORS, Selection, Selector
 from diagnose.measure.view import NO_ROWS, Rows, category_matches
-from diagnose.predict.bound import Outcome
 from diagnose.predict.edits import EDITS, Events, blocked_time, retimed
 from diagnose.predict.new_ledger import ledger_after
 from diagnose.predict.prediction import Change, Prediction

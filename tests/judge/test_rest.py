@@ -71,3 +71,14 @@ def test_a_rule_may_give_way_to_one_other_alone() -> None:
     assert lines_of(each_line_once([rows, loop])) == {"loop-to-batch": [7, 9]}
     larger = blaming("row-loop", (7, 4.0))
     assert lines_of(each_line_once([larger, loop])) == {"row-loop": [7], "loop-to-batch": [9]}
+
+
+def test_what_the_fix_leaves_of_a_line_counts_for_nobody() -> None:
+    """`known-part-in-loop` is about all of line 7's 6 ms and saves 1.2 of them; rows nobody reads cost 3."""
+    part = replace(blaming("known-part-in-loop", (7, 6.0)), left=0.8)
+    rows = replace(blaming("unread-results", (7, 4.0), (9, 1.0)), left=0.25)
+    for found in ([part, rows], [rows, part]):
+        assert lines_of(each_line_once(found)) == {"unread-results": [7, 9]}
+    most = replace(part, left=0.3)  # 4.2 of the 6 ms
+    for found in ([most, rows], [rows, most]):
+        assert lines_of(each_line_once(found)) == {"known-part-in-loop": [7], "unread-results": [9]}

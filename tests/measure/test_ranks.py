@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from diagnose.judge.left import left_of
 from diagnose.judge.rules import load_rules
 from diagnose.judge.timelines import job_of_four, measured_case
 from diagnose.measure.measured import FACT_SELECTORS, Measured
 from diagnose.measure.metrics import METRICS
 from diagnose.measure.missing import Missing
-from diagnose.predict.bound import left_of
 
 # A fifth of the step is Python below line 30, the rest operators.
 TIMELINE = "main 0 1000 step ProfilerStep#1\nmain 200 800 op aten::mm"
