@@ -259,3 +259,29 @@ def test_numbers_that_are_no_pictures() -> None:
     assert look.begin()
     model(torch.randn(2, 192))
     assert look.step() and look.facts == []
+
+
+class Sounds(nn.Module):
+    """Of two dimensions, until the model has made pictures of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chain = nn.Sequential(
+            nn.Conv2d(1, 4, 3), nn.Sequential(nn.Conv2d(4, 4, 3), nn.ReLU(), nn.Conv2d(4, 4, 3))
+        )
+        self.last = nn.Conv2d(4, 2, 3)
+
+    def forward(self, waves: Tensor) -> Tensor:
+        pictures = self.chain(waves.view(-1, 1, 12, 12))  # pictures
+        return self.last(pictures)
+
+
+def test_a_part_that_is_given_pictures_is_tried_where_its_model_is_not() -> None:
+    """The outermost part of several convolutions: neither what lies inside of it nor a single one beside."""
+    model = Sounds()
+    look = looked_at(model)
+    assert look.begin()
+    model(torch.randn(2, 144)).sum().backward()
+    assert look.step() and look.facts is not None
+    (told,) = look.facts
+    assert told["class"] == "Sequential" and LINES[told["line"] - 1].endswith("# pictures")

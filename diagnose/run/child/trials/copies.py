@@ -63,7 +63,7 @@ class CopyLook:
     """`begin` at a border between two steps, `step` at the next one. On the processor alone."""
 
     what: str
-    outermost = False  # whether calls inside of another module's call do not count
+    outermost = False  # whether calls inside of a call that counts do not count
     under_autocast = False  # whether it is about calls under autocast; else these do not count
 
     def __init__(
@@ -131,9 +131,8 @@ class CopyLook:
 
         def forward(*args: Any, **kwargs: Any) -> Any:
             is_inside = getattr(nesting, "inside", False)
-            if not (is_inside and self.outermost):
-                self._see(args, kwargs, sys._getframe(1))
-            if is_inside:
+            counts = not is_inside and self._see(args, kwargs, sys._getframe(1))
+            if not (counts and self.outermost):
                 return original(*args, **kwargs)
             nesting.inside = True
             try:
@@ -144,19 +143,23 @@ class CopyLook:
         return forward
 
     @guarded("looking at what models are given")
-    def _see(self, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> None:
+    def _see(self, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> bool:
+        """Whether the call counts, or would if no other stood for its module."""
         module = self._modules.get(id(args[0]))
         if module is None or os.getpid() != self._pid:
-            return
+            return False
         if torch.is_autocast_enabled("cpu") is not self.under_autocast:
-            return
+            return False
         with_graph = torch.is_grad_enabled()
         seen, trains = self._seen.get(id(module)), with_graph and module.training
         if seen is not None and seen.trains == trains:
             seen.count += 1
-        elif (seen is None or trains) and self.counts(module, args[1:], kwargs):
+        elif seen is None or trains:
+            if not self.counts(module, args[1:], kwargs):
+                return False
             place = self._places.nearest(frame)
             self._seen[id(module)] = Seen(module, place, (args[1:], kwargs), with_graph, trains)
+        return True
 
 
 def small_enough(models: Iterable[nn.Module]) -> list[nn.Module]:

@@ -22,7 +22,15 @@ class LayoutLook(CopyLook):
     outermost = True
 
     def modules(self, models: Iterable[nn.Module]) -> Iterable[nn.Module]:
-        return [model for model in models if _convolves(model)]
+        """The models, and parts of theirs with several convolutions: a model of sounds makes its pictures
+        itself.
+        """
+        return [
+            part
+            for model in models
+            for part in model.modules()
+            if _convolves(part, at_least=1 if part is model else 2)
+        ]
 
     def counts(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         return any(_is_picture(tensor) for tensor in tensors_near((*args, *kwargs.values())))
@@ -60,13 +68,13 @@ def _is_shape(args: tuple[Any, ...]) -> bool:
     return not any(isinstance(argument, torch.dtype) for argument in args)
 
 
-def _convolves(model: nn.Module) -> bool:
-    """With convolutions of pictures or volumes, of which none is laid out so already."""
+def _convolves(model: nn.Module, at_least: int) -> bool:
+    """With so many convolutions of pictures or volumes, of which none is laid out so already."""
     layers = (module for module in model.modules() if isinstance(module, (nn.Conv2d, nn.Conv3d)))
     weights = [kernel for module in layers for kernel in kernels_of(module)]
     large = [weight for weight in weights if weight.shape[1] > 1 and weight[0, 0].numel() > 1]
     fits = sum(weight.nbytes for weight in model.parameters()) <= _BYTES_AT_MOST
-    return bool(large) and fits and all(weight.is_contiguous() for weight in weights)
+    return len(large) >= at_least and fits and all(weight.is_contiguous() for weight in weights)
 
 
 def _is_picture(tensor: Tensor) -> bool:
