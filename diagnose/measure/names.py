@@ -164,7 +164,8 @@ class Naming:
         is_call = among(view.kind, ("runtime", "overhead"))
         annotation = named(is_range)
         module, module_name = _classes(view, named(is_module))
-        own_annotation = named(is_range & ~view.name_matches(_WRAPPER))
+        own_range = is_range & ~view.name_matches(_WRAPPER)
+        own_annotation = np.where(self._in_closure(own_range), -1, named(own_range))
         waits = np.isin(own_annotation, np.flatnonzero(view.name.categories.str.startswith(LOADER_NEXT)))
         return [
             (Level("line", line_name), own),
@@ -182,6 +183,15 @@ class Naming:
             (Level("function", by("function"), always=True), named(is_frame)),
             (Level("call", by("call"), always=True), np.where(is_call, inner, -1)),
         ]
+
+    def _in_closure(self, is_range: np.ndarray) -> np.ndarray:
+        """Which events are of a forward or backward that an optimizer's step calls: the range around that is
+        the innermost of theirs, and no name for them.
+        """
+        view, rows = self.view, np.arange(len(self.view.host), dtype=np.int32)
+        model = view.marked("forward", "backward")
+        part, around = (nearest(wanted, self.around, rows) for wanted in (model | is_range, is_range))
+        return np.append(model, False)[part] & np.append(view.optimizer_steps, False)[around]
 
     def _is_part(self, lines: np.ndarray, is_module: np.ndarray) -> np.ndarray:
         """Which events belong to a line that calls a part of the step; a loss is none."""

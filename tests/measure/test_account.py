@@ -85,6 +85,24 @@ def test_a_name_that_holds_nearly_everything_tells_nothing() -> None:
     }
 
 
+def test_what_an_optimizers_closure_computes_is_not_the_optimizers() -> None:
+    """`step(closure)`, as LBFGS and Lightning have it: torch's range is around the whole of it."""
+    found = rows("""
+        main  0    1000  step        ProfilerStep#1
+        main  0    250   mark        next@12
+        main  250  750   mark        optimizer@14
+        main  251  748   annotation  Optimizer.step#AdamW.step
+        main  260  300   mark        forward@9
+        main  260  300   op          aten::linear
+        main  560  300   mark        backward@10
+        main  560  300   op          aten::addmm
+        main  860  130   op          aten::_fused_adamw_
+    """)
+    assert told(found["forward"].spenders) == {"aten::linear": ("operator", 300)}
+    assert told(found["backward"].spenders) == {"aten::addmm": ("operator", 300)}
+    assert set(told(found["optimizer"].spenders)) == {"Optimizer.step#AdamW.step"}
+
+
 def test_a_wait_for_input_is_the_line_that_takes_the_batch() -> None:
     """A transform that is a module makes the line one of those that call the forward; it takes the batch all
     the same.
