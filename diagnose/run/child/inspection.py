@@ -55,6 +55,11 @@ def inside_a_transform() -> bool:
     return peek is not None and peek() is not None
 
 
+def in_backward() -> bool:
+    """Whether autograd runs what goes on in this thread, as where a checkpoint computes its part again."""
+    return bool(torch._C._current_graph_task_id() != -1)
+
+
 def kernels_of(convolution: nn.Module) -> list[torch.Tensor]:
     """Its parameters that are one, or what one is made of. Asked for as `weight`, that of a layer with
     spectral norm would be computed anew, which takes its power iteration further.

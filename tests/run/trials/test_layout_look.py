@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from diagnose.run.child import guard
 from diagnose.run.child.facts.models import CallCounts
@@ -285,3 +286,21 @@ def test_a_part_that_is_given_pictures_is_tried_where_its_model_is_not() -> None
     assert look.step() and look.facts is not None
     (told,) = look.facts
     assert told["class"] == "Sequential" and LINES[told["line"] - 1].endswith("# pictures")
+
+
+class Checkpointed(Volumes):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Sequential(nn.Conv3d(2, 8, 3), nn.ReLU(), nn.Conv3d(8, 8, 3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(checkpoint(self.first, x, use_reentrant=False))
+
+
+def test_what_a_backward_computes_again_is_no_call_of_its_own() -> None:
+    model = Checkpointed()
+    look = looked_at(model)
+    assert look.begin()
+    model(torch.randn(2, 2, 8, 8, 8)).sum().backward()
+    assert look.step() and look.facts is not None
+    assert [told["class"] for told in look.facts] == ["Checkpointed"]

@@ -27,7 +27,7 @@ from .. import accelerator
 from ..facts.models import CallCounts
 from ..guard import guarded
 from ..identical import random_state_kept
-from ..inspection import compiler_in_use
+from ..inspection import compiler_in_use, in_backward
 from ..one_core import alone_on_a_core
 from ..patching import Patches
 from ..phases.schedule import SECOND
@@ -148,7 +148,7 @@ class CopyLook:
         module = self._modules.get(id(args[0]))
         if module is None or os.getpid() != self._pid:
             return False
-        if torch.is_autocast_enabled("cpu") is not self.under_autocast:
+        if torch.is_autocast_enabled("cpu") is not self.under_autocast or in_backward():
             return False
         with_graph = torch.is_grad_enabled()
         seen, trains = self._seen.get(id(module)), with_graph and module.training
