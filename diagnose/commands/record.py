@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diagnose.commands.ahead import imported_ahead
 from diagnose.commands.outputs import failed, open_output, out_folder, report_into, say, writing
 from diagnose.commands.verify import verify_recorded
 from diagnose.document.queries import exit_code, recorded_nothing
@@ -56,7 +57,12 @@ def record(options: argparse.Namespace) -> int:
     with _run_folder(options.out, peers, target) as (out, job):
         if job is not None:
             outlive_the_script()
-        with writing(out), _told_meanwhile(progress, out, options) as told:
+        reports = peers is None or peers.leads
+        with (
+            writing(out),
+            _told_meanwhile(progress, out, options) as told,
+            imported_ahead() if reports else nullcontext(),
+        ):
             outcome = launch(target, settings, out, told, job)
         if job is not None and not is_over(job, outcome, partial(say, options=options)):
             return outcome.as_exit_code

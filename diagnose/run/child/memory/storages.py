@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from itertools import compress
 from typing import Any, NamedTuple
 
 import torch
@@ -46,16 +47,12 @@ def living() -> Living:
     objects = gc.get_objects()
     if len(objects) > OBJECTS_AT_MOST:
         raise RuntimeError(f"there are {len(objects):,} objects")
-    kinds: tuple[tuple[type, list[Any]], ...] = ((Tensor, []), (nn.Module, []), (Optimizer, []))
-    places: dict[type, list[Any] | None] = {}
-    for found in objects:
-        kind = type(found)  # `isinstance` asks some objects, which then run code of theirs
-        if kind not in places:
-            places[kind] = next((those for known, those in kinds if issubclass(kind, known)), None)
-        those = places[kind]
-        if those is not None:
-            those.append(found)
-    (_, tensors), (_, modules), (_, optimizers) = kinds
+    # `isinstance` asks some objects, which then run code of theirs
+    wanted = {kind for kind in set(map(type, objects)) if issubclass(kind, (Tensor, nn.Module, Optimizer))}
+    found = list(compress(objects, map(wanted.__contains__, map(type, objects))))
+    tensors, modules, optimizers = (
+        [one for one in found if issubclass(type(one), kind)] for kind in (Tensor, nn.Module, Optimizer)
+    )
     inner = {id(child) for module in modules for child in module.children()}
     return Living(tensors, [module for module in modules if id(module) not in inner], optimizers)
 
