@@ -55,6 +55,23 @@ def inside_a_transform() -> bool:
     return peek is not None and peek() is not None
 
 
+@contextlib.contextmanager
+def without_saved_tensors_hooks() -> Iterator[None]:
+    """The script's hooks on what autograd saves, as those of a checkpoint, see nothing of what runs in here.
+    Only the innermost hooks are called.
+    """
+    innermost = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
+    if innermost is not None and innermost(False) is None:
+        yield
+        return
+    with torch.autograd.graph.saved_tensors_hooks(_as_it_is, _as_it_is):
+        yield
+
+
+def _as_it_is(saved: torch.Tensor) -> torch.Tensor:
+    return saved
+
+
 def in_backward() -> bool:
     """Whether autograd runs what goes on in this thread, as where a checkpoint computes its part again."""
     return bool(torch._C._current_graph_task_id() != -1)

@@ -35,7 +35,7 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode
 
 from ..accelerator import is_capturing
 from ..guard import attempt, guarded
-from ..inspection import compiler_in_use, inside_a_mode
+from ..inspection import compiler_in_use, inside_a_mode, without_saved_tensors_hooks
 from ..line_sums import Sum
 from ..patching import Patches
 from ..places import Place, Places
@@ -193,7 +193,8 @@ class Dataflow(TorchFunctionMode):
 
     @guarded("looking at the dataflow")
     def _after(self, call: Call, result: Any, ns: int) -> None:
-        self._count(call, list(tensors_in(result)), ns)
+        with without_saved_tensors_hooks():
+            self._count(call, list(tensors_in(result)), ns)
 
     def _count(self, call: Call, results: list[Tensor], ns: int) -> None:
         self._step.calls_ns += ns

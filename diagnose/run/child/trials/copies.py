@@ -27,7 +27,7 @@ from .. import accelerator
 from ..facts.models import CallCounts
 from ..guard import guarded
 from ..identical import random_state_kept
-from ..inspection import compiler_in_use, in_backward
+from ..inspection import compiler_in_use, in_backward, without_saved_tensors_hooks
 from ..one_core import alone_on_a_core
 from ..patching import Patches
 from ..phases.schedule import SECOND
@@ -193,7 +193,12 @@ def in_turns(
     """
     ns: dict[bool, list[int]] = {False: [], True: []}
     before, fewest = False, 2 * _PAIRS_AT_LEAST if settled else _PAIRS_AT_LEAST
-    with random_state_kept(), torch.set_grad_enabled(with_graph), alone_on_a_core():
+    with (
+        random_state_kept(),
+        torch.set_grad_enabled(with_graph),
+        alone_on_a_core(),
+        without_saved_tensors_hooks(),
+    ):
         began_ns = perf_counter_ns()
         for number in itertools.count():
             is_other = is_changed(number)
