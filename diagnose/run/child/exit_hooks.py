@@ -11,13 +11,17 @@ from .stop import flush_standard_streams
 
 
 def call_at_every_end(flush: Callable[[], None]) -> None:
-    """`flush` is called by the interpreter's own end and by `os._exit`; it may be called twice."""
+    """`flush` is called by the interpreter's own end and by `os._exit`; it may be called twice. What a
+    forked child's streams hold is its parent's, which writes it.
+    """
     atexit.register(flush)
     leave: Any = os._exit
+    process = os.getpid()
 
     def _exit(status: int) -> None:
         flush()
-        flush_standard_streams()
+        if os.getpid() == process:
+            flush_standard_streams()
         leave(status)
 
     os._exit = _exit  # type: ignore[assignment]

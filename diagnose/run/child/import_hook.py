@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.abc
 import importlib.machinery
 import os
@@ -134,7 +135,8 @@ def _begin() -> None:
             from .session import begin
         begin(plan)
     except Exception as error:
-        sys.stderr.write(f"diagnose: nothing will be recorded: {error!r}\n")
+        with contextlib.suppress(Exception):  # there may be no such stream
+            sys.stderr.write(f"diagnose: nothing will be recorded: {error!r}\n")
         if "trial" in plan:
             os._exit(NOT_ARMED)
         # a script that is to be recorded must run, with or without us

@@ -8,6 +8,7 @@ thread of ours hears of the signal, too.
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import os
 import signal
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from .guard import guarded
+from .signals import is_free
 
 _PATIENCE_S = 1.0  # for the main thread to come to a line of Python
 
@@ -36,12 +38,10 @@ class Termination:
 
     def install(self) -> None:
         """Nothing, where the script handles the signal or is woken by signals
-        itself, or this is not the main thread.
+        itself, or this is not the main thread. `threading` does not know of our thread: a script may wait for
+        the end of all others.
         """
-        if (
-            threading.current_thread() is not threading.main_thread()
-            or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
-        ):
+        if not is_free(signal.SIGTERM):
             return
         ours, pythons = socket.socketpair()
         pythons.setblocking(False)
@@ -51,7 +51,7 @@ class Termination:
             return
         self._sockets = ours, pythons
         signal.signal(signal.SIGTERM, self._on_signal)
-        threading.Thread(target=self._listen, args=(ours,), name="diagnose", daemon=True).start()
+        _thread.start_new_thread(self._listen, (ours,))
 
     def remove(self) -> None:
         """Give the signal back, unless the script has taken it meanwhile. In the main thread; also of a

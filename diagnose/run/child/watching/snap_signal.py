@@ -6,6 +6,8 @@ import signal
 import threading
 from collections.abc import Callable
 
+from ..signals import is_free
+
 _NUMBER = getattr(signal, "SIGUSR1", None)
 
 
@@ -17,11 +19,7 @@ class SnapSignal:
 
     def install(self) -> None:
         """In the main thread; nothing in another."""
-        if (
-            _NUMBER is not None
-            and threading.current_thread() is threading.main_thread()
-            and signal.getsignal(_NUMBER) is signal.SIG_DFL
-        ):
+        if _NUMBER is not None and is_free(_NUMBER):
             signal.signal(_NUMBER, self._on_signal)
 
     def remove(self) -> None:
