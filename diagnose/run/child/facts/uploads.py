@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ..overridden import ours, told_of
 from ..patching import Patches
 from ..places import Place, Places
 
@@ -69,14 +70,17 @@ class Uploads:
     def _watching(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling = torch.compiler.is_compiling
 
+        @ours
         def move(tensor: Any, /, *args: Any, **kwargs: Any) -> Any:
             if is_compiling():
                 return original(tensor, *args, **kwargs)
+            call = told_of(original, (tensor, *args))
             begin = perf_counter_ns()
-            moved = original(tensor, *args, **kwargs)
+            moved = call(tensor, *args, **kwargs)
             if moved is not tensor:
                 took = perf_counter_ns() - begin
-                with contextlib.suppress(Exception):  # tensors without version or weak references
+                # there are tensors without version or weak references
+                with contextlib.suppress(Exception), torch._C.DisableTorchFunction():
                     self._notice(tensor, moved, took, sys._getframe(1))
             return moved
 

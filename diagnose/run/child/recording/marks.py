@@ -20,6 +20,7 @@ from torch.utils.data import dataloader
 from ..facts.garbage import CollectorCallback, is_full
 from ..guard import guarded, note
 from ..inspection import compiler_in_use
+from ..overridden import ours, told_of
 from ..patching import Patches
 from ..places import Places
 from ..processor import PARTS, Processor
@@ -166,6 +167,7 @@ class Marks:
         inside, sample, border = self._inside, self._sample, PARTS.get(kind, 0)
         where = self._where_read if group == "read" else self._where
         is_compiling, frame_of = torch.compiler.is_compiling, sys._getframe
+        is_method = group == "read" and original is not torch.cuda.synchronize
         prefix = f"diagnose::{kind}|"
 
         def begin(
@@ -173,7 +175,8 @@ class Marks:
         ) -> list[AbstractContextManager[Any]]:
             opened: list[AbstractContextManager[Any]] = []
             try:
-                context = notice(frame, args, kwargs) if notice is not None else None
+                with torch._C.DisableTorchFunction():  # a mode of the script's is not told what we ask
+                    context = notice(frame, args, kwargs) if notice is not None else None
                 if border:
                     sample(border)
                 for entered in (mark(prefix + where(frame)), context):
@@ -196,13 +199,17 @@ class Marks:
             if not any(vars(inside).values()):
                 self._after_call()
 
+        @ours
         def marked(*args: Any, **kwargs: Any) -> Any:
-            if is_compiling() or getattr(inside, group, False):
+            if is_compiling():
                 return original(*args, **kwargs)
+            call = told_of(original, args) if is_method else original
+            if getattr(inside, group, False):
+                return call(*args, **kwargs)
             setattr(inside, group, True)
             opened = begin(frame_of(1), args, kwargs)
             try:
-                result = original(*args, **kwargs)
+                result = call(*args, **kwargs)
             except BaseException as error:
                 end(opened, type(error), error, error.__traceback__)
                 raise
@@ -249,7 +256,8 @@ class Marks:
 
 
 def _called(original: Callable[..., Any]) -> Callable[..., Any]:
+    @ours
     def operator(*args: Any) -> Any:
-        return original(*args)
+        return told_of(original, args)(*args)
 
     return operator
