@@ -19,6 +19,7 @@ from torch.utils.data import BatchSampler, DataLoader, IterableDataset, dataload
 from torch.utils.data._utils import collate
 
 from ..guard import guarded
+from ..lengths import length
 from ..patching import Patches
 from ..places import NOWHERE, Place, Places
 from .feeding import Feeding
@@ -188,7 +189,7 @@ def _loader_facts(loader: Any) -> dict[str, Any]:
         "prefetch_factor": loader.prefetch_factor,
         "persistent_workers": bool(loader.persistent_workers),
         "dataset": type(loader.dataset).__qualname__,
-        "dataset_length": _length(loader.dataset),
+        "dataset_length": length(loader.dataset),
         "iterable": iterable,
         "in_order": bool(getattr(loader, "in_order", True)),
         "sampler": type(sampler).__name__ if sampler is not None else None,
@@ -199,7 +200,7 @@ def _loader_facts(loader: Any) -> dict[str, Any]:
         "worker_info_used": uses_worker_info(loader) if iterable else None,
         "batches_per_epoch": None
         if iterable
-        else _length(loader._index_sampler),  # an iterable's length is not to be asked for
+        else length(loader._index_sampler),  # an iterable's length is not to be asked for
     }
 
 
@@ -236,17 +237,10 @@ def _defined(code: CodeType | None, places: Places) -> dict[str, Any] | None:
 
 def _ticks_left(iterator: Any, ticks: int) -> int | None:
     """By the batches that came and those that are to come; None where that is not known."""
-    length = None if isinstance(iterator._dataset, IterableDataset) else _length(iterator._index_sampler)
-    if length is None or not iterator._num_yielded:
+    batches = None if isinstance(iterator._dataset, IterableDataset) else length(iterator._index_sampler)
+    if batches is None or not iterator._num_yielded:
         return None
-    return int((length - iterator._num_yielded) / max(1.0, iterator._num_yielded / ticks))
-
-
-def _length(sized: Any) -> int | None:
-    try:
-        return len(sized)
-    except Exception:  # none, or whatever the script's own raises
-        return None
+    return int((batches - iterator._num_yielded) / max(1.0, iterator._num_yielded / ticks))
 
 
 def _sampler(loader: Any) -> Any:

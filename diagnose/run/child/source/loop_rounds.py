@@ -7,6 +7,7 @@ from typing import Any, TypeGuard
 
 from torch.utils.data import DataLoader
 
+from ..lengths import length
 from .frame_values import Unknown, read, whole_number
 from .loop_source import Loop, name_of
 
@@ -95,10 +96,10 @@ def _count(over: ast.expr, variables: dict[str, Any]) -> int:
     held = None if _is_call(over, "range") else read(over, variables)
     if not isinstance(held, DataLoader):
         return len(_items(over, variables))
-    try:
-        return len(held)
-    except Exception as error:  # of a sampler of the script's
-        raise Unknown from error
+    batches = length(held)
+    if batches is None:
+        raise Unknown
+    return batches
 
 
 def _place_in(items: list[Any] | tuple[Any, ...], target: ast.expr, variables: dict[str, Any]) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch.utils.data import DataLoader, Dataset, RandomSampler, SequentialSampler
 
+from ..lengths import length
 from ..places import Places
 from .called_source import called_by
 from .frame_values import Unknown, read, truth, whole_number
@@ -189,10 +190,12 @@ def _data(held: Any) -> Data | None:
     kind = type(held)
     try:
         if issubclass(kind, DataLoader):
-            samples, batch = len(held.dataset), held.batch_size
+            samples, batches, batch = len(held.dataset), length(held), held.batch_size
+            if batches is None:
+                return None
             takes_all = type(held.sampler) in (RandomSampler, SequentialSampler)
             origin = held.dataset if takes_all else held.sampler  # which may take another part of it
-            return Data(origin, "sample", min(samples, len(held) * batch) if batch else samples, batch)
+            return Data(origin, "sample", min(samples, batches * batch) if batch else samples, batch)
         if issubclass(kind, Dataset):
             return Data(held, "sample", len(held), None)
         if kind in (list, tuple) and len(held) > 1:
