@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -14,6 +15,7 @@ from torch.overrides import _get_current_function_mode
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from .guard import guarded
+from .tensors import tensors_in
 
 CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
 NORMS = (
@@ -134,18 +136,37 @@ def convolutions_before_norms(model: nn.Module, found: list[Pair]) -> Iterator[N
 
 
 @contextlib.contextmanager
-def saved_for_backward(model: nn.Module, bytes_by_storage: dict[int, int]) -> Iterator[None]:
-    """Adds to `bytes_by_storage` what autograd keeps of this forward, the model's
-    own parameters and buffers excepted.
+def kept_for_backward(model: nn.Module, tell: Callable[[int], None]) -> Iterator[None]:
+    """Tells about how many bytes autograd keeps of this forward: of each operator that keeps anything, as many
+    as its result has. Hooks on what is saved would know, and functions of `torch.func` refuse to run beside
+    such hooks.
     """
-    own = {tensor.untyped_storage().data_ptr() for tensor in (*model.parameters(), *model.buffers())}
 
-    def pack(tensor: torch.Tensor) -> torch.Tensor:
-        with contextlib.suppress(Exception):  # sparse and wrapped tensors have no storage
-            storage = tensor.untyped_storage()
-            if storage.data_ptr() not in own:
-                bytes_by_storage[storage.data_ptr()] = storage.nbytes()
-        return tensor
+    @guarded("looking at what is kept for a backward")
+    def ended(module: nn.Module, inputs: Any, output: Any) -> None:
+        tell(sum(_result_bytes(node) for node in _graph_of(tensors_in(output)) if _keeps(node)))
 
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+    handle = model.register_forward_hook(ended)
+    try:
         yield
+    finally:
+        handle.remove()
+
+
+def _graph_of(results: Iterable[torch.Tensor]) -> Iterator[Any]:
+    """The nodes of the graph that the results come from."""
+    nodes, seen = [result.grad_fn for result in results], set()
+    while nodes:
+        node: Any = nodes.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            yield node
+            nodes += [before for before, _ in node.next_functions]
+
+
+def _keeps(node: Any) -> bool:
+    return any(name.startswith("_raw_saved_") for name in dir(node))
+
+
+def _result_bytes(node: Any) -> int:
+    return sum(math.prod(one.shape) * one.dtype.itemsize for one in getattr(node, "_input_metadata", ()))

@@ -22,9 +22,9 @@ from ..inspection import (
     Pair,
     compiler_in_use,
     convolutions_before_norms,
+    kept_for_backward,
     kernels_of,
     pair_of,
-    saved_for_backward,
 )
 from ..loading.feeding import Arrival, Feeding
 from ..places import NOWHERE, Place, Places
@@ -100,16 +100,12 @@ class CallCounts(Observer):
                 stack.enter_context(watch)
             if id(module) not in self.pairs:
                 stack.enter_context(convolutions_before_norms(module, self.pairs.setdefault(id(module), [])))
-            if (
-                not self._backwards and torch.is_grad_enabled()
-            ):  # in training, hooks could meet transforms that refuse them
-                kept: dict[int, int] = {}
-                stack.enter_context(saved_for_backward(module, kept))
-                stack.callback(self._add_saved, kept)
+            if not self._backwards and torch.is_grad_enabled():
+                stack.enter_context(kept_for_backward(module, self._add_saved))
             yield
 
-    def _add_saved(self, kept: dict[int, int]) -> None:
-        self.saved_bytes = (self.saved_bytes or 0) + sum(kept.values())
+    def _add_saved(self, count: int) -> None:
+        self.saved_bytes = (self.saved_bytes or 0) + count
 
     def backward(self) -> None:
         self._backwards += 1
