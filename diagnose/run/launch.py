@@ -255,7 +255,7 @@ class Run:
                     return "stopped"
             elif self._interrupts:
                 # in case the signal did not reach the child, or it goes on regardless
-                self._shared.request_stop()
+                self._shared.request_stop(by_ctrl_c=True)
         if self._interrupts or self._terminate:
             return "interrupted"
         return "stopped" if self._shared.done else None

@@ -190,6 +190,7 @@ def _driven(folder: Path, *args: str) -> subprocess.Popen[str]:
     [
         (True, signal.SIGINT, (), "interrupted\nended interrupted\n"),
         pytest.param(False, signal.SIGINT, (), "ended interrupted\n", marks=pytest.mark.long),
+        (True, signal.SIGINT, ("saves-first", "slow"), "saved\nended interrupted\n"),
         (False, signal.SIGTERM, (), "ended interrupted\n"),
         pytest.param(False, signal.SIGTERM, ("stuck",), "ended interrupted\n", marks=pytest.mark.long),
         pytest.param(False, signal.SIGTERM, ("waits",), "ended interrupted\n", marks=pytest.mark.long),
@@ -211,6 +212,7 @@ def _driven(folder: Path, *args: str) -> subprocess.Popen[str]:
     ids=[
         "ctrl-c",
         "sigint-to-parent",
+        "ctrl-c-handled",
         "sigterm",
         "sigterm-stuck",
         "sigterm-outside-python",

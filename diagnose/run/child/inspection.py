@@ -137,9 +137,9 @@ def convolutions_before_norms(model: nn.Module, found: list[Pair]) -> Iterator[N
 
 @contextlib.contextmanager
 def kept_for_backward(model: nn.Module, tell: Callable[[int], None]) -> Iterator[None]:
-    """Tells about how many bytes autograd keeps of this forward: of each operator that keeps anything, as many
-    as its result has. Hooks on what is saved would know, and functions of `torch.func` refuse to run beside
-    such hooks.
+    """Tells about how many bytes autograd keeps of this forward: of each operator that keeps anything, as
+    many as its result has. Hooks on what is saved would know, and functions of `torch.func` refuse to run
+    beside such hooks.
     """
 
     @guarded("looking at what is kept for a backward")

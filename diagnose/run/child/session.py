@@ -30,6 +30,7 @@ from .processor import Processor
 from .recording.marks import Marks
 from .recording.other_profilers import OtherProfilers
 from .shared_state import SharedState, Stage
+from .signals import takes_ctrl_c
 from .sigterm import Termination
 from .steps.clock import Clock
 from .stop import Stopper, StopRun
@@ -148,15 +149,18 @@ class Session:
             self._obey()
 
     def _obey(self) -> None:
-        """Stop if this is the tick for it. Raises StopRun."""
-        if self._shared.stop_requested and self._coordinator is not None and not self._shared.last_tick:
+        """Stop if this is the tick for it; a script with a handler of its own for Ctrl-C ends as that has it.
+        Raises StopRun.
+        """
+        asked = self._shared.stop_requested
+        if asked and self._shared.stopped_by_ctrl_c and takes_ctrl_c():
+            asked = False
+        if asked and self._coordinator is not None and not self._shared.last_tick:
             if not self._finished:
                 self.flush()
             self._stop_all(whatever_others_do=True)
         last_tick = self._shared.last_tick
-        if (last_tick and self._ticks >= last_tick) or (
-            self._shared.stop_requested and self._coordinator is None
-        ):
+        if (last_tick and self._ticks >= last_tick) or (asked and self._coordinator is None):
             self._stopper.stop()
 
     def clock_upgraded(self, kind: str) -> None:

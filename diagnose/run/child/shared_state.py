@@ -21,6 +21,7 @@ _TEXT_ROOM = 200
 _STAGE_LAYOUT = struct.Struct(f"<qqqqqqq{_TEXT_ROOM}s")  # a budget, ticks a step, ns a step, text
 _NO_BUDGET = Budget(0, 0, 0, 0)
 
+_CTRL_C = 2  # why an end is asked for; 1 for another reason
 _DONE, _NO_GPU = 1, 2  # states; 0 while the recording goes on
 
 _SLOT = struct.Struct("<qqqq")
@@ -83,8 +84,13 @@ class SharedState:
         """The parent asks for an end at the next tick."""
         return self._page[_STOP] != 0
 
-    def request_stop(self) -> None:
-        self._page[_STOP] = 1
+    @property
+    def stopped_by_ctrl_c(self) -> bool:
+        """That end is asked for because somebody pressed Ctrl-C, once."""
+        return self._page[_STOP] == _CTRL_C
+
+    def request_stop(self, *, by_ctrl_c: bool = False) -> None:
+        self._page[_STOP] = _CTRL_C if by_ctrl_c else 1
         self._page[_ATTENTION] = 1
 
     @property

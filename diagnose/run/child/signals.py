@@ -1,4 +1,4 @@
-"""Which signals are nobody's."""
+"""Which signals the script handles itself."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ def is_free(number: int) -> bool:
         and signal.getsignal(number) is signal.SIG_DFL
         and not _is_caught(number)
     )
+
+
+def takes_ctrl_c() -> bool:
+    """Whether the script has a handler of its own for it, as one that ends the epoch and saves first."""
+    return callable(handler := signal.getsignal(signal.SIGINT)) and handler is not signal.default_int_handler
 
 
 def _is_caught(number: int) -> bool:

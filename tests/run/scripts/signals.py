@@ -22,6 +22,15 @@ def slow_handler(number, frame):
     handler(number, frame)
 
 
+asked_at = []
+
+
+def remember(number, frame):
+    asked_at.append(time.monotonic())
+
+
+if "saves-first" in sys.argv:
+    signal.signal(signal.SIGINT, remember)
 if "handles" in sys.argv:
     signal.signal(signal.SIGTERM, handler)
 model = nn.Linear(8, 1)
@@ -36,6 +45,9 @@ try:
             signal.signal(signal.SIGTERM, slow_handler)
         if number == 4:
             print("ticking", flush=True)
+        if asked_at and time.monotonic() - asked_at[0] > 1:  # the epoch is over
+            print("saved", flush=True)
+            break
         time.sleep(0.05 if "slow" in sys.argv else 0)
         if "waits" in sys.argv and number == 6:
             libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
