@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 from ..accelerator import Activities, synchronize
@@ -54,10 +55,11 @@ class Recordings:
     def begin(
         self, name: str, first_tick: int, *, cold: bool, dropped_ticks: int = 0, until: int | None = None
     ) -> None:
-        """Of a phase of that name; see `RecordedPhase`."""
-        recording = Recording(
-            self._marks, self._foreign, self._activities, self._facts.heap, stacks=name == "detail"
-        )
+        """Of a phase of that name; see `RecordedPhase`. A profiler of Python's that the script has set, as
+        cProfile, would be taken off by a recording with stacks.
+        """
+        stacks = name == "detail" and sys.getprofile() is None
+        recording = Recording(self._marks, self._foreign, self._activities, self._facts.heap, stacks=stacks)
         self._room.begin()
         self.now = RecordedPhase(
             name, first_tick, recording, self._facts, dropped_ticks=dropped_ticks, cold=cold, until=until

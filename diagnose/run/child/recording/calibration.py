@@ -23,11 +23,15 @@ def measured_costs(marks: Marks, activities: Activities) -> dict[str, int] | Non
     """ns an operator takes longer because it is recorded, a call because it is marked, and
     the range of such a mark by itself; and what an addition of four numbers takes without any of that.
 
-    Medians, so that what else the machine does hardly counts. Takes some 10 ms. None where the calls fail.
+    Medians, so that what else the machine does hardly counts. Takes some 10 ms. None where the calls fail. A
+    mode of the script's own, which may count calls, is told of none of these.
     """
     try:
-        return _measured_costs(marks, activities)
-    except Exception:  # a mode of the script's own may refuse tensors that it does not know
+        from torch.utils._python_dispatch import _disable_current_modes
+
+        with torch._C.DisableTorchFunction(), _disable_current_modes():
+            return _measured_costs(marks, activities)
+    except Exception:
         return None
 
 
