@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from pathlib import Path
 
 import torch
@@ -24,6 +25,20 @@ class Model(nn.Module):
         return _outside_models(sys._getframe(), Places(str(HERE.parent), str(HERE.parent)))
 
 
+class Large:
+    pass
+
+
+class Trainer:
+    def keeps_nothing(self, model: Model) -> bool:
+        """The copy of its variables that tells whether this is a model's method would keep `large`."""
+        large = Large()
+        gone = weakref.ref(large)
+        model.loss()
+        del large
+        return gone() is None
+
+
 def train_epoch(model: Model) -> Place:
     """Given the model first, as its methods are."""
     return model.loss()
@@ -41,3 +56,7 @@ def test_a_function_that_is_given_the_model_first_is_none_of_its_methods() -> No
     assert train_epoch(Model()).function == "train_epoch"
     assert evaluate(None, Model()).function == "evaluate"
     assert text_of(train_epoch(Model())) == "return model.loss()"
+
+
+def test_what_a_function_lets_go_is_gone() -> None:
+    assert Trainer().keeps_nothing(Model())

@@ -196,3 +196,18 @@ def test_an_error_of_ours_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(sample_start, "generator_states", fail)
     assert told(Augmented()) is None
+
+
+def test_a_debugger_that_comes_meanwhile_stays() -> None:
+    if sys.gettrace() is not None:
+        pytest.skip("somebody traces the tests")
+
+    def theirs(*_: Any) -> None: ...
+
+    try:
+        sample_start.look_at_start(
+            Augmented(), {"line": 1, "function": "", "file": ""}, lambda: sys.settrace(theirs)
+        )
+        assert sys.gettrace() is theirs
+    finally:
+        sys.settrace(None)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from ..guard import attempt
 from ..places import NOWHERE, Place, Places
+from ..source.frame_values import forget_locals
 
 # Batches are kept until all is recorded, for looking at them is work of its own.
 _BATCHES_AT_MOST, _BYTES_AT_MOST = 8, 1_000_000  # of a model at a line; of a batch
@@ -114,6 +115,7 @@ def _outside_models(frame: FrameType | None, places: Places) -> Place:
         code = frame.f_code
         first = code.co_varnames[0] if code.co_argcount else ""
         is_method = first == "self" and isinstance(frame.f_locals.get(first), nn.Module)
+        forget_locals(frame)
         if places.user_file(code.co_filename) and not is_method:
             return places.nearest(frame)
         frame = frame.f_back

@@ -89,8 +89,10 @@ class Tracer:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """In the thread that is traced; nothing is where it was stopped."""
-        if self.stopped:
+        """In the thread that is traced; nothing is where it was stopped, or a debugger of the script's has
+        come.
+        """
+        if self.stopped or sys.gettrace() != self._call:
             yield
             return
         sys.settrace(None)

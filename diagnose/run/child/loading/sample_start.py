@@ -34,7 +34,8 @@ def look_at_start(dataset: Any, made: dict[str, Any], fetched: Callable[[], Any]
     try:
         batch = fetched()
     finally:
-        sys.settrace(None)
+        if sys.gettrace() == looks.function_begins:  # else a debugger has come meanwhile
+            sys.settrace(None)
     return batch, attempt(_WHAT, looks.told, None)
 
 

@@ -15,16 +15,16 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.autograd.grad_mode import inference_mode
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from .. import accelerator
 from ..guard import attempt, guarded
-from ..inspection import compiler_in_use, inside_a_mode, inside_a_restoring_block
+from ..inspection import compiler_in_use, in_backward, inside_a_mode, inside_a_restoring_block
 from ..patching import Patches
 from ..places import NOWHERE, Place, Places
+from ..source.frame_values import forget_locals
 from ..tensors import tensors_in
 from ..uncompiled_mode import UncompiledMode
 from .storage_log import Origin, StorageLog
@@ -139,7 +139,7 @@ class MemoryLook(UncompiledMode):
 
     def _origin(self, operator: str) -> Origin:
         """Of what an operator makes now; one without a name is given what no operator made."""
-        part = "backward" if torch._C._current_graph_task_id() != -1 else "" if operator else "inputs"
+        part = "backward" if in_backward() else "" if operator else "inputs"
         place, module = NOWHERE, ""
         frame: FrameType | None = sys._getframe(3)
         while frame is not None:
@@ -149,6 +149,7 @@ class MemoryLook(UncompiledMode):
                 place = Place(file, frame.f_lineno or -1, frame.f_code.co_name)
             elif kind == "forward" and not module:
                 module = self._modules.get(id(frame.f_locals.get("self")), "")
+                forget_locals(frame)
                 part = part or kind
             elif kind not in ("user", ""):
                 part = part or kind

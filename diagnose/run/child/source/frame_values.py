@@ -35,11 +35,23 @@ def variables_of(frame: FrameType) -> dict[str, Any]:
         return {**frame.f_globals, **frame.f_locals}
     if sys.gettrace() is not None or _may_hold_locals(code):
         raise Unknown
-    local = frame.f_locals
-    found = {**frame.f_globals, **local}
-    if sys.version_info < (3, 13):
-        local.clear()  # this copy would keep what the script lets go
+    found = {**frame.f_globals, **frame.f_locals}
+    forget_locals(frame)
     return found
+
+
+def forget_locals(frame: FrameType) -> None:
+    """Before Python 3.13 a frame keeps the copy of its variables that is made for who asks, and with it what
+    the script lets go. While somebody traces, the copy is taken for the truth.
+    """
+    code = frame.f_code
+    if (
+        sys.version_info < (3, 13)
+        and sys.gettrace() is None
+        and code.co_flags & inspect.CO_OPTIMIZED
+        and not _may_hold_locals(code)
+    ):
+        frame.f_locals.clear()
 
 
 def is_changed_by_tracing(code: CodeType) -> bool:
