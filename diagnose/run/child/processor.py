@@ -17,6 +17,8 @@ from time import perf_counter_ns, thread_time_ns
 
 import torch
 
+from .descriptors import close_ours, open_ours
+
 try:
     import resource
 except ImportError:  # Windows
@@ -89,7 +91,7 @@ class Processor:
         for file in (self._own, *self._pool):
             if file >= 0:
                 with contextlib.suppress(OSError):
-                    os.close(file)
+                    close_ours(file)
         self._own, self._pool = -1, ()
         self._pack()
         self._pool_before = ()
@@ -150,7 +152,7 @@ class ThreadDelay:
         for file in files.values():
             if file >= 0:
                 with contextlib.suppress(OSError):
-                    os.close(file)
+                    close_ours(file)
 
 
 def _delay_ns(answer: bytes) -> int:
@@ -161,7 +163,7 @@ def _delay_ns(answer: bytes) -> int:
 def _opened(name: str) -> int:
     """The kernel's file about a thread; -1 where there is none."""
     try:
-        return os.open(f"/proc/{name}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+        return open_ours(f"/proc/{name}/schedstat", os.O_RDONLY)
     except OSError:
         return -1
 

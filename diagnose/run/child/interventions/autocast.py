@@ -10,10 +10,11 @@ from typing import Any
 import torch
 from torch import nn
 
+from ..inspection import in_backward
 from ..places import NOWHERE
 from ..tensors import map_tensors
 from .base import Sites
-from .forwards import ForwardIntervention, in_backward
+from .forwards import ForwardIntervention
 from .loss_scaling import LossScaling
 
 

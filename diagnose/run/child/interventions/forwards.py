@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from ..facts.models import defined_at
+from ..inspection import in_backward
 from ..places import Place
 from ..tensors import map_tensors
 from .base import Intervention, Sites
@@ -72,11 +73,6 @@ class ForwardIntervention(Intervention):
         if place is None:
             place = self._definitions[type(module)] = defined_at(module, None, self.sites.places)  # type: ignore[arg-type]
         return place
-
-
-def in_backward() -> bool:
-    """Whether the autograd engine runs, in this thread, what is called now."""
-    return torch._C._current_graph_task_id() != -1
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:

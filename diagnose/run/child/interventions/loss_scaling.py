@@ -15,8 +15,8 @@ from torch.amp.grad_scaler import GradScaler
 from torch.nn.utils import clip_grad
 from torch.optim.optimizer import Optimizer
 
+from ..inspection import in_backward
 from ..patching import Patches
-from .forwards import in_backward
 
 
 class _Ours(GradScaler):

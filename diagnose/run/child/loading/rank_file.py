@@ -7,6 +7,7 @@ import os
 from torch.utils.data import get_worker_info
 
 from ..coordinator import own_rank
+from ..descriptors import close_ours, is_ours, open_ours
 from ..shared_state import SharedState
 
 
@@ -20,8 +21,8 @@ class RankFile:
         self._descriptor = -1
 
     def append(self, data: bytes) -> bool:
-        """False once nothing more is to come: the file is full. What a process writes that is not recorded
-        is dropped. Raises OSError.
+        """False once nothing more is to come: the file is full, or closed. What a process writes that is not
+        recorded is dropped. Raises OSError.
         """
         trainer = os.getppid() if get_worker_info() is not None else os.getpid()
         if self._rank is None:
@@ -33,8 +34,9 @@ class RankFile:
             folder = os.path.join(self._run_folder, f"rank{self._rank}")
             os.makedirs(folder, exist_ok=True)
             path = os.path.join(folder, self._name)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
-            self._descriptor = os.open(path, flags, 0o644)
+            self._descriptor = open_ours(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        if not is_ours(self._descriptor):  # the script has closed it
+            return False
         if os.fstat(self._descriptor).st_size >= self._bytes_at_most:
             return False
         os.write(self._descriptor, data)
@@ -45,4 +47,4 @@ class RankFile:
         self._rank = None
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
-            os.close(descriptor)
+            close_ours(descriptor)

@@ -11,6 +11,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from .. import accelerator
+from ..descriptors import close_ours, open_ours
 from .heap import malloc_info
 
 _SAMPLES_AT_MOST = 200
@@ -37,7 +38,7 @@ class Memory:
         self._system_s: list[float] = []
         self._stride = 1  # steps from one look to the next, at least
         self._next_ns = 0
-        self._statm = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+        self._statm = open_ours("/proc/self/statm", os.O_RDONLY)
         used = accelerator.devices()
         self._device = used[0] if used and accelerator.memory_statistics(used[0]) else None
         self._heap_in_use = heap_reader() if self._device is None else None
@@ -81,7 +82,7 @@ class Memory:
                 del series[::2]
 
     def stop(self) -> None:
-        os.close(self._statm)
+        close_ours(self._statm)
 
     def facts(self, steps: int) -> dict[str, Any]:
         return {

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
+from ..descriptors import close_ours, is_ours, open_ours
 from ..writing import is_full
 
 FILE = "watch.jsonl"
@@ -90,7 +91,7 @@ class WatchFile:
 
     def add(self, kind: str, told: Any) -> None:
         """A line ``{kind: told}``."""
-        if self._descriptor < 0:
+        if self._descriptor < 0 or not is_ours(self._descriptor):
             return
         try:
             os.write(self._descriptor, json.dumps({kind: told}, default=str).encode() + b"\n")
@@ -105,7 +106,7 @@ class WatchFile:
     def close(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
-            os.close(descriptor)
+            close_ours(descriptor)
 
     def _thin(self) -> None:
         """Two windows become one; nothing is lost if that is interrupted."""
@@ -132,7 +133,7 @@ class WatchFile:
 
 
 def _opened(path: str) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o644)
+    return open_ours(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
 
 def snap_folder(run_folder: str, number: int) -> str:
