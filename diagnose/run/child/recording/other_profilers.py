@@ -33,7 +33,9 @@ class _NoResults:
 
 
 class OtherProfilers:
-    """Watches every `torch.autograd.profiler.profile` that is not ours (torch.profiler is built on it)."""
+    """Watches every `torch.autograd.profiler.profile` that is not ours (torch.profiler is built on it), and
+    `emit_nvtx` and `emit_itt`.
+    """
 
     def __init__(self, around_start: Callable[[], AbstractContextManager[None]]) -> None:
         """`around_start` gives the context in which any profiler is started, theirs or ours."""
@@ -73,6 +75,28 @@ class OtherProfilers:
 
         for replacement in (_prepare_trace, _start_trace, __exit__):
             self._patches.replace(cls, replacement.__name__, replacement)
+        for emitter in (autograd_profiler.emit_nvtx, autograd_profiler.emit_itt):
+            self._watch(emitter)
+
+    def _watch(self, emitter: type) -> None:
+        """What gives Nsight's or VTune's profiler the operators' names is a profiler, too."""
+        enter, leave = emitter.__enter__, emitter.__exit__  # type: ignore[attr-defined]
+
+        def __enter__(emitting: Any) -> Any:
+            if self.ours_records and emitting.enabled:
+                emitting.enabled = False
+                self.silenced += 1
+                return emitting
+            if emitting.enabled:
+                self._notice(emitting)
+            return enter(emitting)
+
+        def __exit__(emitting: Any, *error: Any) -> Any:
+            self._active.discard(emitting)
+            return leave(emitting, *error)
+
+        for replacement in (__enter__, __exit__):
+            self._patches.replace(emitter, replacement.__name__, replacement)
 
     def remove(self) -> None:
         self._patches.restore()
