@@ -135,12 +135,12 @@ REMARK = (
     "The padding of at01 counts as found by a line of another finding, and was not told. The wrong row of "
     "at03 says what padding to the largest graph costs, as its first fault does, at the line of the loader. "
     "as08's accumulation was told at the line that calls the model, which is none of its oracle's.\n\n"
-    "0.1.0+df537107 to 8c54400a: av01 to av05 and av07 by one author, and aw01, aw02, aw03, aw05 and aw07, "
-    "real ones, by another; no healthy script was finished in time. Tests of ours ran beside many of the timings "
-    "and beside the meetings, and were told as noise. Repairs of what harmed scripts were made between the "
-    "meetings, none for what was to come. The 33 % of av07, the 38 % of av05 and the classifier of av03 "
-    "count as found by lines of other findings; layers that each compute the same from equal constants, and "
-    "rows of a pandas array by columns, are kinds that no rule knows."
+    "0.1.0+df537107 to 8c54400a: av01 to av05 and av07 by one author, and aw01, aw02, aw03, aw05 and "
+    "aw07, real ones, by another; no healthy script was finished in time. Tests of ours ran beside many "
+    "of the timings and beside the meetings, and were told as noise. Repairs of what harmed scripts were "
+    "made between the meetings, none for what was to come. The 33 % of av07, the 38 % of av05 and the "
+    "classifier of av03 count as found by lines of other findings; layers that each compute the same "
+    "from equal constants, and rows of a pandas array by columns, are kinds that no rule knows."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them
