@@ -167,10 +167,10 @@ class Products:
             return
         is_trained = result.requires_grad
         as_rows = partial(left_as_rows, moved, ns, is_trained=is_trained)
-        self._add_tried("by_number", call, (place, ns, ns if is_trained else 0), as_rows)
-        repeated = self._made_by.pop(call.numbers[1], None)
-        if repeated is not None:
-            self.ways["by_number"].add(*repeated, 0.0)
+        left = self._add_tried("by_number", call, (place, ns, ns if is_trained else 0), as_rows)
+        index = call.numbers[1]
+        if left is not None and left < 1 and index in self._made_by:
+            self.ways["by_number"].add(*self._made_by.pop(index), 0.0)
 
     def made(self, call: Call, result: Tensor, numbers: Sequence[int], by: By | None) -> None:
         """A call has given this value first, or alone; ``numbers``: of all that it has given; ``by``: its
@@ -209,7 +209,7 @@ class Products:
     def _withdraw(self, pairs: Sequence[Pair]) -> None:
         for pair in pairs:
             for place, ns, trained_ns in pair.calls:
-                self.ways[pair.way].add(place, -ns, -trained_ns, pair.left, -1)
+                self.ways[pair.way].take_back(place, ns, trained_ns, pair.left)
 
     def _add_repeated(self, call: Call, place: Place, ns: int, trained_ns: int) -> None:
         product = self._rows.product(call.name, call.given, call.numbers)
@@ -221,7 +221,11 @@ class Products:
             if copy in self._made_by:
                 self.ways["repeated"].add(*self._made_by.pop(copy), product.copies_left)
 
-    def _add_tried(self, way: str, call: Call, by: By, left_by_trial: Callable[[], float | None]) -> None:
+    def _add_tried(
+        self, way: str, call: Call, by: By, left_by_trial: Callable[[], float | None]
+    ) -> float | None:
+        """The share of the call's time that is left that way."""
         left = self._tried.left(way, by[0], call, left_by_trial)
         if left is not None:
             self.ways[way].add(*by, left)
+        return left
