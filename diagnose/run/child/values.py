@@ -22,6 +22,14 @@ from .tensors import tensors_in
 _RANDOM = re.compile(
     r"rand|dropout|bernoulli|multinomial|normal|uniform|poisson|exponential|gumbel|rrelu|empty"
 )
+_RECURRENT = {"lstm", "gru", "rnn_tanh", "rnn_relu"}
+# of what drops some of the numbers that it computes, the positions of the share that it drops, and of whether
+# it trains
+_DROPOUT_AT: dict[str, tuple[int, int | None]] = {
+    "scaled_dot_product_attention": (4, None),
+    "multi_head_attention_forward": (10, 13),
+    **dict.fromkeys(_RECURRENT, (5, 6)),
+}
 _FROM_HOST = {"tensor", "as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor", "Tensor"}
 _TO_HOST = {"item", "tolist", "numpy", "__array__", "__bool__", "__int__", "__float__", "__index__"}
 # what takes as many rows as its tensor's numbers say, and what asks how many there are
@@ -208,10 +216,25 @@ class Call:
     @property
     def _is_random(self) -> bool:
         """Dropout in evaluation, or of nothing, is not."""
-        share = self.options.get("p")  # or a tensor of them, which nobody may ask
-        if self.options.get("training") is False or (isinstance(share, (int, float)) and share == 0):
+        share, trains = self._dropout()
+        if trains is False or (isinstance(share, (int, float)) and share == 0):
             return False
-        return bool(_RANDOM.search(self.name) or self.options.get("dropout_p"))
+        return bool(_RANDOM.search(self.name)) or (self.name in _DROPOUT_AT and share is not None)
+
+    def _dropout(self) -> tuple[Any, Any]:
+        """The share that is dropped, or a tensor of them, which nobody may ask; and whether the call trains.
+        None where it does not say.
+        """
+        share = self.options.get("dropout_p", self.options.get("p"))
+        trains, given = self.options.get("training"), self.arguments
+        share_at, trains_at = _DROPOUT_AT.get(self.name, (None, None))
+        if self.name in _RECURRENT and len(given) > 3 and not isinstance(given[3], bool):
+            given = given[1:]  # packed sequences come with their sizes
+        if share_at is not None and len(given) > share_at:
+            share = given[share_at]
+        if trains_at is not None and len(given) > trains_at:
+            trains = given[trains_at]
+        return share, trains
 
     def selects(self, result: torch.Tensor) -> bool:
         """Whether how many rows it gives depends on what a tensor holds, or it keeps the rows of one that
