@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+import torch
 from torch import Tensor
 
 from ..inspection import inside_a_transform
@@ -183,7 +184,8 @@ class Products:
         self._rows.made(call.name, call.given, call.numbers, result, number, call.dimension)
         if by is not None:
             self._made_by[number] = by
-            if result.nbytes >= _LARGE_BYTES and result._base is None:
+            is_dense = result.layout == torch.strided  # of others torch does not say how large they are
+            if is_dense and result.nbytes >= _LARGE_BYTES and result._base is None:
                 self.large_bytes[by[0]] += result.nbytes
 
     def _add_equal(self, call: Call, result: Tensor, number: int, by: By | None) -> None:
