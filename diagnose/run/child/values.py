@@ -149,7 +149,12 @@ class Values:
                 number = self.number_of((call.number, at)) if at else call.number
                 selected = call.selects(tensor)
                 self.keep(tensor, number, bits, made=True, selected=selected, drawn=call.drawn)
-        if call.in_place and call.given:
+        if call.has_out:
+            written = zip(call.tensors_written, call.values_written, strict=True)
+            for at, (tensor, before) in enumerate(written):
+                number = self.number_of((call.number, at)) if at else call.number
+                self.keep(tensor, number, bits | before.bits, made=True, drawn=call.drawn)
+        elif call.in_place and call.given:
             self.keep(call.given[0], call.number, bits, made=call.is_of_this_step, drawn=call.drawn)
             for tensor in call.others_written:
                 self.keep(tensor, self.new_number(), bits, made=call.is_of_this_step)
@@ -167,17 +172,18 @@ class Call:
 
     ``given``: its tensors; ``numbers``: of their values; ``bits``: what they depend on; ``other_bits``: what
     all but the first do; ``fixed``: the numbers of those that were not made by a call seen; ``written``: of
-    those that it writes to. ``is_new``: what it gives is another value each time. ``number``: of its value;
-    ``asked``: of what it asks for, the same for all gradients that one pass through a graph gives.
-    ``drawn``: it depends on numbers drawn at random, and on nothing that is trained. ``decides``: Python
-    reads truth, or how many rows were selected.
+    those that it writes to, which are named by `out` (``has_out``) or come first. ``is_new``: what it gives
+    is another value each time. ``number``: of its value; ``asked``: of what it asks for, the same for all
+    gradients that one pass through a graph gives. ``drawn``: it depends on numbers drawn at random, and on
+    nothing that is trained. ``decides``: Python reads truth, or how many rows were selected.
     """
 
     def __init__(self, values: Values, func: Callable[..., Any], args: Any, kwargs: Any) -> None:
         self.name = getattr(func, "__name__", "")
         self.arguments, self.options = args, kwargs
         self._out = kwargs.get("out")  # torch.norm hands None on
-        self.in_place = bool(_IN_PLACE.fullmatch(self.name)) or self._out is not None
+        self.has_out = self._out is not None
+        self.in_place = bool(_IN_PLACE.fullmatch(self.name)) or self.has_out
         self.touches_data = func in _DATA
         self.given = list(tensors_in((args, kwargs)))
         of_given = [values.of(tensor) for tensor in self.given]
@@ -193,7 +199,8 @@ class Call:
         self.bits |= self.other_bits | (of_given[0].bits if of_given else 0)
         self.numbers = [value.number for value in of_given]
         self.fixed = tuple(value.number for value in of_given if not value.made)
-        self.values_written = [values.of(tensor) for tensor in self._written_to()] if self.in_place else []
+        self.tensors_written = self._written_to() if self.in_place else []
+        self.values_written = [values.of(tensor) for tensor in self.tensors_written]
         # all that a fused optimizer is given: it does not count versions up (torch 2.13)
         self.others_written = self.given[1:] if self.name.startswith("_fused_") else []
         self.is_of_this_step = not of_given or of_given[0].made
@@ -245,7 +252,7 @@ class Call:
 
     def _written_to(self) -> list[torch.Tensor]:
         """With what they are views of."""
-        tensors = self.given[:1] if self._out is None else list(tensors_in(self._out))
+        tensors = list(tensors_in(self._out)) if self.has_out else self.given[:1]
         return tensors + [tensor._base for tensor in tensors if tensor._base is not None]
 
     @property
