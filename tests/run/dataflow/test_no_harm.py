@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from diagnose.run.child.dataflow.one_end import OneEnd
 from diagnose.run.child.dataflow.shifted import Shifted
 from diagnose.run.child.products.products import Products
 from diagnose.run.child.values import Call
-from tests.run.dataflow.looking import seen
+from tests.run.dataflow.looking import looking, seen
 
 
 def test_trials_within_a_checkpoint_are_no_part_of_it() -> None:
@@ -93,6 +94,23 @@ def test_calls_on_unusual_tensors_fail_no_observer() -> None:
 
     seen(step)
     assert guard.notes() == []
+
+
+def test_nothing_that_a_step_was_given_outlives_it() -> None:
+    """Of layers, which may be the first of a pair of calls; the second one's rows are there several times."""
+    layer, flow = nn.Linear(8, 128), looking()
+
+    def step() -> list[weakref.ref[Tensor]]:
+        rows, one = torch.rand(32, 8), torch.rand(1, 4)
+        layer(rows)
+        repeated = torch.cat([one.expand(32, 4), torch.rand(4, 4).repeat(8, 1)], 1)
+        layer(repeated)
+        return [weakref.ref(rows), weakref.ref(repeated)]
+
+    given = step()
+    flow.step()
+    assert [tensor() for tensor in given] == [None, None]
+    flow.end()
 
 
 @pytest.fixture(autouse=True)

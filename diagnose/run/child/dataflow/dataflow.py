@@ -113,6 +113,7 @@ class Dataflow(TorchFunctionMode):
         """A step has ended. Whether it was the last one."""
         self._activations = Activations()  # a function that is over keeps its tensors no longer
         self._one_end.step()
+        self._products.step()
         attempt("looking at what is kept", self._reads_of_step, None)
         is_first = self._first_calls is None
         if is_first:

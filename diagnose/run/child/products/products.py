@@ -67,7 +67,7 @@ WAYS = (
 
 
 class Products:
-    """Told of each call of the step on a line of the user's: `add`, then `made`."""
+    """Told of each call of the step on a line of the user's: `add`, then `made`; and of its end."""
 
     def __init__(self) -> None:
         self.ways: defaultdict[str, Mendable] = defaultdict(Mendable)
@@ -103,6 +103,11 @@ class Products:
             self._add_masked(attention, (place, ns, trained_ns))
         for way, left_by_trial in self._to_try(call, attention, convolution, result, ns):
             self._add_tried(way, call, (place, ns, trained_ns), left_by_trial)
+
+    def step(self) -> None:
+        """The step has ended: tensors that its calls were given are not kept."""
+        self._pairs.step()
+        self._repeated = None
 
     def _to_try(
         self,
