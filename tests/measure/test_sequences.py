@@ -38,6 +38,27 @@ def test_padding_is_told_of_the_line_that_the_steps_call_the_model_at(lines: tup
     assert measured_case({"timeline": STEPS, "facts": facts}).metric("sequence_longest") == 30
 
 
+def test_calls_that_are_longer_by_chance_are_not_among_those_that_grow() -> None:
+    """Of 400 µs at line 20 a new position leaves 10, the fixed part of the product; those at line 21 are all
+    dispatch.
+    """
+    steps = """
+main  0    1000  step  ProfilerStep#1
+main  0    400   mark  forward@20
+main  0    400   op    aten::mm
+main  500  400   mark  forward@21
+main  500  10    op    aten::add  {"repeat": 40, "every": 10}
+"""
+    grown = {"file": "/job/train.py", "function": "main", "length": 40.0}
+    longer = [
+        grown | {"line": 20, "count": 90, "share": 0.9},
+        grown | {"line": 21, "count": 4, "share": 0.05},
+    ]
+    facts = {"forward": {"sequences": {"longer": longer, "padded": []}}}
+    measured = measured_case({"timeline": steps, "facts": facts})
+    assert measured.number("growing_calls_left") == pytest.approx(10 / 400)
+
+
 def padding_told(folder: Path, source: str, made: str, defined_at: int) -> int:
     """The line that is told where the loader knows the function at this line of data.py."""
     (folder / "data.py").write_text(source)

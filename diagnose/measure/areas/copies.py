@@ -63,18 +63,24 @@ def _tried(measured: Measured, fact: str) -> list[dict[str, Any]] | Missing:
 
 
 def _saved_by_copy(called: dict[str, Any], most_ms: float) -> float:
-    """ms a step of these calls, which take ``most_ms`` at most."""
+    """ms a step of these calls, which take ``most_ms`` at most; less than 0 where copies take longer."""
     as_is_ms = float(np.quantile(called["as_is_ms"], QUANTILE)) if called["as_is_ms"] else 0.0
     return min(most_ms, called["call_count"] * as_is_ms) * _share_saved(called)
 
 
 def _share_saved(called: dict[str, Any]) -> float:
-    """0 where copies show only noise. The change may be to give the model `times` as many samples."""
+    """0 where copies show only noise, less where they take longer. The change may be to give the model
+    `times` as many samples.
+    """
     as_is, changed = np.array(called["as_is_ms"]), np.array(called["changed_ms"]) / called.get("times", 1)
-    if min(len(as_is), len(changed)) < PAIRS_AT_LEAST or not is_shorter(changed, as_is):
+    if not _is_timed(called) or not (is_shorter(changed, as_is) or is_shorter(as_is, changed)):
         return 0.0
     as_is_ms, changed_ms = (float(np.quantile(ms, QUANTILE)) for ms in (as_is, changed))
-    return max(0.0, 1 - changed_ms / as_is_ms)
+    return 1 - changed_ms / as_is_ms
+
+
+def _is_timed(called: dict[str, Any]) -> bool:
+    return min(len(called["as_is_ms"]), len(called["changed_ms"])) >= PAIRS_AT_LEAST
 
 
 def _called(called: dict[str, Any], ms: float) -> FactPlace:
@@ -84,17 +90,18 @@ def _called(called: dict[str, Any], ms: float) -> FactPlace:
 @fact_selector("small_training_batches", "models that are trained with one or two samples at a time")
 def _small_training_batches(measured: Measured) -> list[FactPlace] | Missing:
     """What as many samples save in larger batches: of their calls and backwards what copies of them did, and
-    with the first the optimizer's steps that are then left out.
+    with the first the optimizer's steps that are then left out, but for what copies take longer. Of what was
+    not timed nothing is known.
     """
     told = _tried(measured, "larger_batches")
     if isinstance(told, Missing):
         return told
     model_ms, optimizer_ms = _model_ms(measured), measured.row_ms("optimizer")
-    places: list[FactPlace] = []
-    for called in (called for called in told if not called.get("accumulates")):
-        left_out_ms = 0.0 if places else optimizer_ms * (1 - 1 / called["times"])
-        places.append(_called(called, _saved_by_copy(called, model_ms) + left_out_ms))
-    return places
+    timed = [called for called in told if not called.get("accumulates") and _is_timed(called)]
+    saved_ms = [_saved_by_copy(called, model_ms) for called in timed]
+    if timed:
+        saved_ms[0] += optimizer_ms * (1 - 1 / timed[0]["times"])
+    return [_called(called, ms) for called, ms in zip(timed, saved_ms, strict=True) if ms > 0]
 
 
 @fact_selector(
@@ -115,7 +122,9 @@ def _accumulated_batches(measured: Measured) -> list[FactPlace] | Missing:
     if len(in_pieces) == 1:
         all_ms = (model_ms + measured.row_ms("operators")) * _share_saved(in_pieces[0])
         saved_ms = [(saved_ms[0] + all_ms) / 2]
-    return [replace(_called(called, ms), **loop) for called, ms in zip(in_pieces, saved_ms, strict=True)]
+    return [
+        replace(_called(called, ms), **loop) for called, ms in zip(in_pieces, saved_ms, strict=True) if ms > 0
+    ]
 
 
 def _loop_of_backward(measured: Measured) -> dict[str, Any]:

@@ -4,14 +4,18 @@
 
 from __future__ import annotations
 
-from diagnose.measure.measured import Measured, fact_selector, metric
+from diagnose.measure.measured import FactPlace, Measured, fact_selector, metric
 from diagnose.measure.missing import Missing, known
 from diagnose.measure.told_calls import dataflow, parts_of_torch, whole_ms
+
+# what changes a whole network, also where a line of it loses: signals laid out as images, and rows that are
+# looked up after its last layer
+_OF_NETWORKS = {"signal_layout", "equal_rows"}
 
 
 def _another_way(name: str, what: str, meaning: str, *, left: str, saved: str) -> None:
     """Calls of which a part of the time is left after a fix, and the metrics of that."""
-    fact_selector(name, meaning)(lambda measured: parts_of_torch(measured, what))
+    fact_selector(name, meaning)(lambda measured: _places(measured, what))
     metric(f"{name}_left", "share", left)(lambda measured: _left(measured, what))
     metric(f"{name}_gain_share", "share", saved)(lambda measured: _gain_share(measured, what))
 
@@ -185,21 +189,37 @@ def _signal_layouts_call_count(measured: Measured) -> float | Missing:
     return calls if isinstance(calls, Missing) else sum(place.count_per_step for place in calls)
 
 
+def _places(measured: Measured, what: str) -> list[FactPlace] | Missing:
+    calls = _calls(measured, what)
+    return calls if isinstance(calls, Missing) else [place for place, _ in calls]
+
+
 def _left(measured: Measured, what: str) -> float | Missing:
-    """The share of these products' time that is left after the fix."""
-    products = parts_of_torch(measured, what)
-    if isinstance(products, Missing):
-        return products
-    shares = [line["left_ns"] / max(line["ns"], 1) for line in known(dataflow(measured))[what]]
-    all_ms = whole_ms(products)
-    left_ms = sum((place.ms_per_step or 0.0) * share for place, share in zip(products, shares, strict=True))
-    return min(1.0, left_ms / all_ms) if all_ms else Missing("no such product was seen")
+    """The share of these calls' time that is left after the fix."""
+    calls = _calls(measured, what)
+    if isinstance(calls, Missing):
+        return calls
+    all_ms = whole_ms(place for place, _ in calls)
+    left_ms = sum((place.ms_per_step or 0.0) * left for place, left in calls)
+    return min(1.0, left_ms / all_ms) if all_ms else Missing("no such call was seen")
 
 
 def _gain_share(measured: Measured, what: str) -> float | Missing:
-    """The share of the step that the fix of these products saves."""
-    products, left = parts_of_torch(measured, what), _left(measured, what)
-    if isinstance(products, Missing):
-        return products
-    saved_ms = 0.0 if isinstance(left, Missing) else whole_ms(products) * (1 - left)
+    """The share of the step that the fix of these calls saves."""
+    places, left = _places(measured, what), _left(measured, what)
+    if isinstance(places, Missing):
+        return places
+    saved_ms = 0.0 if isinstance(left, Missing) else whole_ms(places) * (1 - left)
     return saved_ms / measured.number("step_ms")
+
+
+def _calls(measured: Measured, what: str) -> list[tuple[FactPlace, float]] | Missing:
+    """By line, and the share of their time that is left there: without lines where nothing is gained, which
+    stay as they are.
+    """
+    places = parts_of_torch(measured, what)
+    if isinstance(places, Missing):
+        return places
+    told = zip(places, known(dataflow(measured))[what], strict=True)
+    calls = [(place, line["left_ns"] / max(line["ns"], 1)) for place, line in told]
+    return [(place, left) for place, left in calls if left < 1 or what in _OF_NETWORKS]

@@ -13,6 +13,7 @@ from diagnose.measure.areas.operators import both_ways
 from diagnose.measure.areas.padding_lines import padded_beside, where_padded
 from diagnose.measure.areas.positions import share_of_positions
 from diagnose.measure.areas.small_ops import SMALL_NS, dispatch_time
+from diagnose.measure.areas.tried import define_gain_share
 from diagnose.measure.areas.user_code import PLACE, places_of
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_FACTS, NO_STEPS, NOT_RECORDED, Missing, known
@@ -212,12 +213,11 @@ def _ragged_gain_share(measured: Measured) -> Value | Missing:
 
 @fact_selector("growing_calls", "model calls that are given the same sequence again, longer by one")
 def _growing_calls(measured: Measured) -> list[FactPlace] | Missing:
-    found, view = _sequences(measured, "longer"), measured.timeline
-    if isinstance(found, Missing) or view is None:
-        return found if isinstance(found, Missing) else NO_STEPS
+    habits, view = _growing(measured), measured.timeline
+    if isinstance(habits, Missing) or view is None:
+        return habits if isinstance(habits, Missing) else NO_STEPS
     if view.has_device:
         return ON_GPU
-    habits = [line for line in found if line["share"] >= GROWS_BY_A_HABIT and line["count"] >= GROWN_AT_LEAST]
     return [
         FactPlace(
             line["file"],
@@ -234,10 +234,10 @@ def _growing_calls(measured: Measured) -> list[FactPlace] | Missing:
 @metric("growing_calls_left", "share", "Share of these calls left if each is given the new position only")
 def _growing_calls_left(measured: Measured) -> Value | Missing:
     """Dispatch, and a call's fixed part of each operator that takes longer."""
-    found, view = known(_sequences(measured, "longer")), measured.timeline
+    habits, view = known(_growing(measured)), measured.timeline
     if view is None:
         return NO_STEPS
-    rows = np.concatenate([_forwards_at(view, line) for line in found] or [np.array([], int)])
+    rows = np.concatenate([_forwards_at(view, line) for line in habits] or [np.array([], int)])
     within = view.host_intervals(rows)
     whole_ns = int((within[:, 1] - within[:, 0]).sum())
     if not whole_ns:
@@ -247,9 +247,15 @@ def _growing_calls_left(measured: Measured) -> Value | Missing:
     return min(1.0, left_ns / whole_ns)
 
 
-@metric("growing_calls_gain_share", "share", "Share of the step saved if each is given the new position only")
-def _growing_calls_gain_share(measured: Measured) -> Value | Missing:
-    return measured.needed("growing_calls_share") * (1 - measured.needed("growing_calls_left"))
+define_gain_share("growing_calls", "Share of the step saved if each is given the new position only")
+
+
+def _growing(measured: Measured) -> list[dict[str, Any]] | Missing:
+    """The lines whose calls are given a longer sequence by a habit, and not by chance."""
+    found = _sequences(measured, "longer")
+    if isinstance(found, Missing):
+        return found
+    return [line for line in found if line["share"] >= GROWS_BY_A_HABIT and line["count"] >= GROWN_AT_LEAST]
 
 
 def _forwards_at(view: Selection, line: dict[str, Any]) -> Rows:

@@ -41,6 +41,12 @@ class Mendable:
         self.sums.setdefault(place, Sum()).add(ns, trained_ns, count)
         self.left_ns[place] += round(left * ns)
 
+    def take_back(self, place: Place, ns: int, trained_ns: int, left: float) -> None:
+        """A call that was added."""
+        self.add(place, -ns, -trained_ns, left, -1)
+        if not self.sums[place].call_count:
+            del self.sums[place], self.left_ns[place]
+
 
 def listed(sums: dict[Place, Sum]) -> list[dict[str, Any]]:
     """As it stands in the facts, costliest first."""

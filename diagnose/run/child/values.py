@@ -22,6 +22,14 @@ from .tensors import tensors_in
 _RANDOM = re.compile(
     r"rand|dropout|bernoulli|multinomial|normal|uniform|poisson|exponential|gumbel|rrelu|empty"
 )
+_RECURRENT = {"lstm", "gru", "rnn_tanh", "rnn_relu"}
+# of what drops some of the numbers that it computes, the positions of the share that it drops, and of whether
+# it trains
+_DROPOUT_AT: dict[str, tuple[int, int | None]] = {
+    "scaled_dot_product_attention": (4, None),
+    "multi_head_attention_forward": (10, 13),
+    **dict.fromkeys(_RECURRENT, (5, 6)),
+}
 _FROM_HOST = {"tensor", "as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor", "Tensor"}
 _TO_HOST = {"item", "tolist", "numpy", "__array__", "__bool__", "__int__", "__float__", "__index__"}
 # what takes as many rows as its tensor's numbers say, and what asks how many there are
@@ -141,7 +149,12 @@ class Values:
                 number = self.number_of((call.number, at)) if at else call.number
                 selected = call.selects(tensor)
                 self.keep(tensor, number, bits, made=True, selected=selected, drawn=call.drawn)
-        if call.in_place and call.given:
+        if call.has_out:
+            written = zip(call.tensors_written, call.values_written, strict=True)
+            for at, (tensor, before) in enumerate(written):
+                number = self.number_of((call.number, at)) if at else call.number
+                self.keep(tensor, number, bits | before.bits, made=True, drawn=call.drawn)
+        elif call.in_place and call.given:
             self.keep(call.given[0], call.number, bits, made=call.is_of_this_step, drawn=call.drawn)
             for tensor in call.others_written:
                 self.keep(tensor, self.new_number(), bits, made=call.is_of_this_step)
@@ -159,17 +172,18 @@ class Call:
 
     ``given``: its tensors; ``numbers``: of their values; ``bits``: what they depend on; ``other_bits``: what
     all but the first do; ``fixed``: the numbers of those that were not made by a call seen; ``written``: of
-    those that it writes to. ``is_new``: what it gives is another value each time. ``number``: of its value;
-    ``asked``: of what it asks for, the same for all gradients that one pass through a graph gives.
-    ``drawn``: it depends on numbers drawn at random, and on nothing that is trained. ``decides``: Python
-    reads truth, or how many rows were selected.
+    those that it writes to, which are named by `out` (``has_out``) or come first. ``is_new``: what it gives
+    is another value each time. ``number``: of its value; ``asked``: of what it asks for, the same for all
+    gradients that one pass through a graph gives. ``drawn``: it depends on numbers drawn at random, and on
+    nothing that is trained. ``decides``: Python reads truth, or how many rows were selected.
     """
 
     def __init__(self, values: Values, func: Callable[..., Any], args: Any, kwargs: Any) -> None:
         self.name = getattr(func, "__name__", "")
         self.arguments, self.options = args, kwargs
         self._out = kwargs.get("out")  # torch.norm hands None on
-        self.in_place = bool(_IN_PLACE.fullmatch(self.name)) or self._out is not None
+        self.has_out = self._out is not None
+        self.in_place = bool(_IN_PLACE.fullmatch(self.name)) or self.has_out
         self.touches_data = func in _DATA
         self.given = list(tensors_in((args, kwargs)))
         of_given = [values.of(tensor) for tensor in self.given]
@@ -185,7 +199,8 @@ class Call:
         self.bits |= self.other_bits | (of_given[0].bits if of_given else 0)
         self.numbers = [value.number for value in of_given]
         self.fixed = tuple(value.number for value in of_given if not value.made)
-        self.values_written = [values.of(tensor) for tensor in self._written_to()] if self.in_place else []
+        self.tensors_written = self._written_to() if self.in_place else []
+        self.values_written = [values.of(tensor) for tensor in self.tensors_written]
         # all that a fused optimizer is given: it does not count versions up (torch 2.13)
         self.others_written = self.given[1:] if self.name.startswith("_fused_") else []
         self.is_of_this_step = not of_given or of_given[0].made
@@ -208,10 +223,25 @@ class Call:
     @property
     def _is_random(self) -> bool:
         """Dropout in evaluation, or of nothing, is not."""
-        share = self.options.get("p")  # or a tensor of them, which nobody may ask
-        if self.options.get("training") is False or (isinstance(share, (int, float)) and share == 0):
+        share, trains = self._dropout()
+        if trains is False or (isinstance(share, (int, float)) and share == 0):
             return False
-        return bool(_RANDOM.search(self.name) or self.options.get("dropout_p"))
+        return bool(_RANDOM.search(self.name)) or (self.name in _DROPOUT_AT and share is not None)
+
+    def _dropout(self) -> tuple[Any, Any]:
+        """The share that is dropped, or a tensor of them, which nobody may ask; and whether the call trains.
+        None where it does not say.
+        """
+        share = self.options.get("dropout_p", self.options.get("p"))
+        trains, given = self.options.get("training"), self.arguments
+        share_at, trains_at = _DROPOUT_AT.get(self.name, (None, None))
+        if self.name in _RECURRENT and len(given) > 3 and not isinstance(given[3], bool):
+            given = given[1:]  # packed sequences come with their sizes
+        if share_at is not None and len(given) > share_at:
+            share = given[share_at]
+        if trains_at is not None and len(given) > trains_at:
+            trains = given[trains_at]
+        return share, trains
 
     def selects(self, result: torch.Tensor) -> bool:
         """Whether how many rows it gives depends on what a tensor holds, or it keeps the rows of one that
@@ -222,7 +252,7 @@ class Call:
 
     def _written_to(self) -> list[torch.Tensor]:
         """With what they are views of."""
-        tensors = self.given[:1] if self._out is None else list(tensors_in(self._out))
+        tensors = list(tensors_in(self._out)) if self.has_out else self.given[:1]
         return tensors + [tensor._base for tensor in tensors if tensor._base is not None]
 
     @property

@@ -36,6 +36,19 @@ def test_rows_written_of_rows_written_before_are_a_recurrence() -> None:
     assert at_once(step) == {}
 
 
+@pytest.mark.parametrize("into", [lambda buffer: buffer, lambda buffer: buffer[:1]])
+def test_a_state_that_goes_through_a_buffer_is_a_recurrence(into: Callable[[Tensor], Tensor]) -> None:
+    weight, buffer = torch.rand(4, 4), torch.empty(1, 4)
+
+    def step() -> None:
+        state = torch.rand(1, 4)
+        for _ in range(ROUNDS):
+            torch.mm(state, weight, out=into(buffer))
+            state = torch.tanh(buffer).relu()
+
+    assert at_once(step) == {}
+
+
 def test_a_loss_summed_over_time_depends_on_nothing_but_the_sum() -> None:
     target = torch.rand(4, ROUNDS)
 

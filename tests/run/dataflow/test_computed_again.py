@@ -294,6 +294,18 @@ def test_what_was_written_to_or_drawn_is_not_the_same() -> None:
     assert again(step) == {}
 
 
+def test_what_is_written_elsewhere_leaves_what_it_is_computed_of() -> None:
+    rows, buffers = torch.rand(3, 3), (torch.empty(3), torch.empty(3, dtype=torch.int64))
+
+    def step() -> None:
+        rows.exp()
+        torch.max(rows, 1, out=buffers)
+        rows.exp()
+        rows.sin() * buffers[0] + buffers[1]
+
+    assert again(step) == {"rows.exp()": 1}
+
+
 def test_the_same_without_gradients_is_another_computation() -> None:
     network, x = nn.Linear(3, 3), torch.rand(3, 3)
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import weakref
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from diagnose.run.child import guard
-from tests.run.dataflow.looking import seen
+from diagnose.run.child.dataflow.known_parts import KnownParts
+from diagnose.run.child.dataflow.one_end import OneEnd
+from diagnose.run.child.dataflow.shifted import Shifted
+from diagnose.run.child.products.products import Products
+from diagnose.run.child.values import Call
+from tests.run.dataflow.looking import looking, seen
 
 
 def test_trials_within_a_checkpoint_are_no_part_of_it() -> None:
@@ -44,6 +52,65 @@ def test_the_scripts_hooks_on_saved_tensors_see_none_of_ours() -> None:
     alone = len(packed)
     assert len(seen(step)["signal_layout"]) == 1
     assert len(packed) == 2 * alone
+
+
+@pytest.mark.parametrize(
+    "observer", [Products.add, Shifted.call, OneEnd.call, Products.made, KnownParts.made]
+)
+def test_where_an_observer_fails_what_the_call_reads_is_read(
+    observer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One row of 64, and by the call that fails all of them."""
+    rows = torch.rand(64, 64)
+
+    def fail(self: Any, call: Call, *args: Any, **kwargs: Any) -> Any:
+        if call.name == "sum" and call.given[0].dim() == 2:
+            raise ValueError
+        return observer(self, call, *args, **kwargs)
+
+    monkeypatch.setattr(observer.__module__ + "." + observer.__qualname__, fail)
+
+    def step() -> None:
+        products = rows @ rows
+        products[0].sum()
+        products.sum()
+
+    assert seen(step)["unread"] == [] and len(guard.notes()) == 1
+
+
+def test_calls_on_unusual_tensors_fail_no_observer() -> None:
+    """An empty one that is joined with others, a sparse one that is transposed, a nearly empty one times a
+    vector, and a scale without dimensions.
+    """
+    rows, weight, scale = torch.rand(16, 8), torch.rand(4, 8), torch.tensor(0.5)
+    sparse, network = torch.eye(16).to_sparse(), nn.LSTM(8, 8, bidirectional=True)
+
+    def step() -> None:
+        joined = torch.cat([torch.tensor([]), rows], 1)
+        nn.functional.linear(joined, weight)
+        sparse.transpose(0, 1)
+        torch.eye(128) @ torch.rand(128)
+        scale * network(torch.rand(6, 2, 8))[0]
+
+    seen(step)
+    assert guard.notes() == []
+
+
+def test_nothing_that_a_step_was_given_outlives_it() -> None:
+    """Of layers, which may be the first of a pair of calls; the second one's rows are there several times."""
+    layer, flow = nn.Linear(8, 128), looking()
+
+    def step() -> list[weakref.ref[Tensor]]:
+        rows, one = torch.rand(32, 8), torch.rand(1, 4)
+        layer(rows)
+        repeated = torch.cat([one.expand(32, 4), torch.rand(4, 4).repeat(8, 1)], 1)
+        layer(repeated)
+        return [weakref.ref(rows), weakref.ref(repeated)]
+
+    given = step()
+    flow.step()
+    assert [tensor() for tensor in given] == [None, None]
+    flow.end()
 
 
 @pytest.fixture(autouse=True)

@@ -135,3 +135,17 @@ def test_rows_moved_by_number_are_tried_as_rows(in_place: bool) -> None:
     assert told[line]["call_count"] == 1 and told[line]["left_ns"] < 0.85 * told[line]["ns"]
     assert told[line]["trained_ns"] == told[line]["ns"]
     assert told["numbers = index[:, None].repeat(1, 64)"]["left_ns"] == 0
+
+
+@pytest.mark.parametrize("left", [None, 1.2])
+def test_an_index_is_needed_where_whole_rows_are_no_faster(
+    left: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("diagnose.run.child.products.products.left_as_rows", lambda *_, is_trained: left)
+    rows, index = torch.randn(2_000, 64), torch.randint(200, (2_000,))
+
+    def step() -> None:
+        numbers = index[:, None].repeat(1, 64)
+        torch.zeros(200, 64).scatter_add(0, numbers, rows)
+
+    assert "numbers = index[:, None].repeat(1, 64)" not in map(text_of, seen(step)["by_number"])

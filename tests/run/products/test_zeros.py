@@ -27,6 +27,17 @@ def test_a_nearly_empty_matrix_of_a_product() -> None:
     assert nearly_empty("einsum", [empty, other]) is None  # over another dimension
 
 
+def test_a_vector_is_a_column_or_a_row() -> None:
+    empty, vector = filled(50, 100, 100), torch.randn(100)
+    for name, given, shape, comes_first in (
+        ("__matmul__", [empty, vector], (100, 1), True),
+        ("matmul", [vector, empty], (1, 100), False),
+    ):
+        found = nearly_empty(name, given)
+        assert found is not None
+        assert (found[0] is empty, found[1].shape, found[2]) == (True, shape, comes_first)
+
+
 def test_one_hot_rows_of_a_batch() -> None:
     one_hot, weight = functional.one_hot(torch.arange(50).view(5, 10), 200).float(), torch.randn(16, 200)
     found = nearly_empty("linear", [one_hot, nn.Parameter(weight)])

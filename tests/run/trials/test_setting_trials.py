@@ -15,6 +15,7 @@ from torch import nn
 
 from diagnose.run.child.facts.models import CallCounts
 from diagnose.run.child.places import Places
+from diagnose.run.child.trials import setting_trials
 from diagnose.run.child.trials.setting_trials import SettingTrials
 
 
@@ -223,6 +224,40 @@ def test_an_exception_in_the_midst_of_a_trial_leaves_all_as_it_was(
     trials.end()
     assert torch._C.is_anomaly_enabled()
     assert (torch.set_anomaly_enabled, torch.is_anomaly_enabled) == originals
+
+
+def unreadable() -> None:
+    raise OSError("no counters")
+
+
+def test_a_setting_is_put_back_where_the_machines_counters_cannot_be_read(
+    calls: CallCounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls.anomaly_mode = True
+    torch.set_anomaly_enabled(True)
+    original, trials = torch.set_anomaly_enabled, trials_of(calls)
+    trials.begin()
+    trials.step()
+    assert not torch._C.is_anomaly_enabled()
+    monkeypatch.setattr(setting_trials, "read_counters", unreadable)
+    trials.end()
+    assert torch._C.is_anomaly_enabled() and torch.set_anomaly_enabled is original
+    assert trials.facts == []
+
+
+def test_a_trial_that_begins_halfway_is_ended(calls: CallCounts, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls.anomaly_mode = True
+    original, trials = torch.set_anomaly_enabled, trials_of(calls)
+    monkeypatch.setattr(setting_trials, "read_counters", unreadable)
+    assert not trials.begin()
+    assert torch.set_anomaly_enabled is original
+
+
+def test_a_look_that_begins_halfway_is_ended(calls: CallCounts) -> None:
+    ended = []
+    look = SimpleNamespace(what="looking", begin=unreadable, end=lambda: ended.append(True))
+    assert not trials_of(calls, looks=(look,)).begin()
+    assert ended == [True]
 
 
 def forwards(calls: CallCounts, count: int, *, used: bool = False, kept: bool = False) -> list[torch.Tensor]:

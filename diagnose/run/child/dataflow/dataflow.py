@@ -113,6 +113,7 @@ class Dataflow(TorchFunctionMode):
         """A step has ended. Whether it was the last one."""
         self._activations = Activations()  # a function that is over keeps its tensors no longer
         self._one_end.step()
+        self._products.step()
         attempt("looking at what is kept", self._reads_of_step, None)
         is_first = self._first_calls is None
         if is_first:
@@ -206,16 +207,8 @@ class Dataflow(TorchFunctionMode):
         site = None if call.in_place or not results else self._site()
         bits = call.bits
         if site is not None:
-            self._add(call, site, results[0], ns)
-            if self._first_calls is None:
-                self._products.add(call, site.place, results[0], ns)
-            self._shifted.call(call, site.place, results[0], ns, is_first=self._first_calls is None)
-            if call.name in _CELLS:
-                self._add_cell(call, site)
+            self._observe_call(call, site, results[0], ns)
             trained = results[0].requires_grad
-            if self._first_calls is None:
-                earlier = self._bits.get((site.key, self._segment), [])
-                self._known.call(call, site.key, site.place, earlier, ns, trained=trained)
             bits |= self._bit(call, call.bits, site, tuple(results[0].shape), ns, trained=trained)
             self._made.append((site.place, ns, ns if trained else 0))
             self._ways.append(tuple(frame.place for frame in site.frames))
@@ -233,11 +226,42 @@ class Dataflow(TorchFunctionMode):
         else:
             self._written |= call.written
         numbered = [(self._values.of(tensor).number, tensor) for tensor in results]
+        self._observe_values(call, site, numbered, ns)
+        name = call.name if site or not results else ""
+        self._reads.call(
+            len(self._made) - 1,
+            name,
+            call.numbers,
+            numbered,
+            call.arguments,
+            call.options,
+            in_place=call.in_place,
+        )
+
+    @guarded("looking at calls")
+    def _observe_call(self, call: Call, site: Site, result: Tensor, ns: int) -> None:
+        """Before what it gives has a number. What fails in here loses no call: others read its result."""
+        is_first = self._first_calls is None
+        self._add(call, site, result, ns)
+        if is_first:
+            self._products.add(call, site.place, result, ns)
+        self._shifted.call(call, site.place, result, ns, is_first=is_first)
+        if call.name in _CELLS:
+            self._add_cell(call, site)
+        if is_first:
+            earlier = self._bits.get((site.key, self._segment), [])
+            self._known.call(call, site.key, site.place, earlier, ns, trained=result.requires_grad)
+
+    @guarded("looking at what calls give")
+    def _observe_values(
+        self, call: Call, site: Site | None, numbered: list[tuple[int, Tensor]], ns: int
+    ) -> None:
+        """``numbered``: the call's results, with their numbers. What fails in here loses no call, either."""
         self._feeds.call(
             call.numbers,
             [call.number] if call.in_place else [number for number, _ in numbered],
             self._ways[-1] if site is not None else (),
-            is_trained=site is not None and results[0].requires_grad,
+            is_trained=site is not None and numbered[0][1].requires_grad,
         )
         if call.name in _CELLS or (
             not self._states.isdisjoint(call.numbers) and _STILL_A_STATE.fullmatch(call.name)
@@ -246,7 +270,7 @@ class Dataflow(TorchFunctionMode):
         origin = self._samples.call(call, numbered, self._steps)
         if site is not None and origin == Origin.OTHERS:
             self._step.of_others |= site.around
-        elif site is not None and origin == Origin.SAMPLES and not _is_view_of(results[0], call.given):
+        elif site is not None and origin == Origin.SAMPLES and not _is_view_of(numbered[0][1], call.given):
             self._step.of_samples[tuple(frame.place for frame in site.frames)] += ns
         by = self._made[-1] if site is not None else None
         self._one_end.call(call, numbered, by)
@@ -258,16 +282,6 @@ class Dataflow(TorchFunctionMode):
             self._add_penalty(call, site, result, number)
         elif self._first_calls is None and call.name not in METADATA:
             self._products.read_whole(call)
-        name = call.name if site or not results else ""
-        self._reads.call(
-            len(self._made) - 1,
-            name,
-            call.numbers,
-            numbered,
-            call.arguments,
-            call.options,
-            in_place=call.in_place,
-        )
 
     def _site(self) -> Site | None:
         return site_of_call(self._places, __file__, self._activations)
@@ -326,6 +340,7 @@ class Dataflow(TorchFunctionMode):
         shape = tuple(call.given[1].shape) if len(call.given) > 1 else ()
         return self._bit(call, call.other_bits, site, shape, ns, trained=trained)
 
+    @guarded("looking at calls")
     def _add_moved(self, call: Call, result: Tensor, ns: int) -> None:
         site = self._site()
         if site is not None and self._first_calls is None:
@@ -385,7 +400,7 @@ class Dataflow(TorchFunctionMode):
         """Of groups at the same instructions, with tensors of the same shapes, the first is tried."""
         key = trial, site.key, count, tuple(tensor.shape for tensor in call.given)
         if key not in self._tried:
-            self._tried[key] = trial(call, ns, count)
+            self._tried[key] = attempt("trying calls at once", lambda: trial(call, ns, count), None)
         return self._tried[key]
 
     def _reads_of_step(self) -> None:

@@ -67,7 +67,11 @@ class KnownParts:
         if call.name in JOINS and result.dim() > 1:
             for joined, dimension in ((self._parts, -1), (self._channels, 1)):
                 if call.dimension in (dimension, dimension % result.dim()):
-                    joined[number] = [self._part(tensor, dimension) for tensor in call.given]
+                    joined[number] = [
+                        self._part(tensor, dimension)
+                        for tensor in call.given
+                        if tensor.dim() == result.dim()  # torch joins an empty one of fewer dimensions, too
+                    ]
         elif call.name in _KEEPS and call.numbers:
             parts = self._parts.get(call.numbers[0])
             if parts and result.dim() and result.shape[-1] == sum(part.width for part in parts):

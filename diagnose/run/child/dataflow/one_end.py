@@ -76,12 +76,12 @@ class OneEnd:
 
 def picks_last(call: Call, dimension: int) -> bool:
     """Whether that reads only the last of a dimension of three."""
+    if call.name not in ("select", "__getitem__"):
+        return False
     length = call.given[0].shape[dimension]
     if call.name == "select":
         given = dict(zip(("input", "dim", "index"), call.arguments, strict=False)) | call.options
         return given.get("dim") in (dimension, dimension - 3) and given.get("index") in (-1, length - 1)
-    if call.name != "__getitem__":
-        return False
     index = call.arguments[1]
     parts: list[Any] = list(index) if isinstance(index, tuple) else [index]
     if parts.count(Ellipsis) == 1:

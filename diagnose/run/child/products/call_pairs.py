@@ -52,7 +52,7 @@ class _Made:
 
 
 class CallPairs:
-    """Told of each call of a step."""
+    """Told of each call of a step, and of its end."""
 
     def __init__(self) -> None:
         self._made: dict[int, _Made] = {}  # by the numbers of results, and of their transposes
@@ -97,6 +97,11 @@ class CallPairs:
                 withdrawn += [made.pair] if made.pair is not None else []
                 made.call = made.pair = None
         return withdrawn
+
+    def step(self) -> None:
+        """The step has ended: tensors that calls were given are not kept."""
+        for made in self._kept:
+            made.call = None
 
     def _add_turned(self, given: int, made: _Made, number: int) -> None:
         self._made[number] = made

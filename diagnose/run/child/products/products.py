@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+import torch
 from torch import Tensor
 
 from ..inspection import inside_a_transform
@@ -66,7 +67,7 @@ WAYS = (
 
 
 class Products:
-    """Told of each call of the step on a line of the user's: `add`, then `made`."""
+    """Told of each call of the step on a line of the user's: `add`, then `made`; and of its end."""
 
     def __init__(self) -> None:
         self.ways: defaultdict[str, Mendable] = defaultdict(Mendable)
@@ -102,6 +103,11 @@ class Products:
             self._add_masked(attention, (place, ns, trained_ns))
         for way, left_by_trial in self._to_try(call, attention, convolution, result, ns):
             self._add_tried(way, call, (place, ns, trained_ns), left_by_trial)
+
+    def step(self) -> None:
+        """The step has ended: tensors that its calls were given are not kept."""
+        self._pairs.step()
+        self._repeated = None
 
     def _to_try(
         self,
@@ -167,10 +173,10 @@ class Products:
             return
         is_trained = result.requires_grad
         as_rows = partial(left_as_rows, moved, ns, is_trained=is_trained)
-        self._add_tried("by_number", call, (place, ns, ns if is_trained else 0), as_rows)
-        repeated = self._made_by.pop(call.numbers[1], None)
-        if repeated is not None:
-            self.ways["by_number"].add(*repeated, 0.0)
+        left = self._add_tried("by_number", call, (place, ns, ns if is_trained else 0), as_rows)
+        index = call.numbers[1]
+        if left is not None and left < 1 and index in self._made_by:
+            self.ways["by_number"].add(*self._made_by.pop(index), 0.0)
 
     def made(self, call: Call, result: Tensor, numbers: Sequence[int], by: By | None) -> None:
         """A call has given this value first, or alone; ``numbers``: of all that it has given; ``by``: its
@@ -183,7 +189,8 @@ class Products:
         self._rows.made(call.name, call.given, call.numbers, result, number, call.dimension)
         if by is not None:
             self._made_by[number] = by
-            if result.nbytes >= _LARGE_BYTES and result._base is None:
+            is_dense = result.layout == torch.strided  # of others torch does not say how large they are
+            if is_dense and result.nbytes >= _LARGE_BYTES and result._base is None:
                 self.large_bytes[by[0]] += result.nbytes
 
     def _add_equal(self, call: Call, result: Tensor, number: int, by: By | None) -> None:
@@ -209,7 +216,7 @@ class Products:
     def _withdraw(self, pairs: Sequence[Pair]) -> None:
         for pair in pairs:
             for place, ns, trained_ns in pair.calls:
-                self.ways[pair.way].add(place, -ns, -trained_ns, pair.left, -1)
+                self.ways[pair.way].take_back(place, ns, trained_ns, pair.left)
 
     def _add_repeated(self, call: Call, place: Place, ns: int, trained_ns: int) -> None:
         product = self._rows.product(call.name, call.given, call.numbers)
@@ -221,7 +228,11 @@ class Products:
             if copy in self._made_by:
                 self.ways["repeated"].add(*self._made_by.pop(copy), product.copies_left)
 
-    def _add_tried(self, way: str, call: Call, by: By, left_by_trial: Callable[[], float | None]) -> None:
+    def _add_tried(
+        self, way: str, call: Call, by: By, left_by_trial: Callable[[], float | None]
+    ) -> float | None:
+        """The share of the call's time that is left that way."""
         left = self._tried.left(way, by[0], call, left_by_trial)
         if left is not None:
             self.ways[way].add(*by, left)
+        return left

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 _PRODUCTS = {"linear", "matmul", "__matmul__", "mm"}  # of a matrix whose rows are meant, and weights
@@ -103,7 +104,11 @@ class RepeatedRows:
             self._add(given, numbers, result, number)
 
     def _join(self, given: Sequence[Tensor], numbers: Sequence[int], number: int, columns: int) -> None:
-        parts = (self._parts_of(one, tensor, columns) for one, tensor in zip(numbers, given, strict=True))
+        parts = (
+            self._parts_of(one, tensor, columns)
+            for one, tensor in zip(numbers, given, strict=True)
+            if tensor.dim() > columns  # torch joins an empty one of fewer dimensions, too
+        )
         self._parts[number, columns] = tuple(part for several in parts for part in several)
         self._copied(numbers, number)
 
@@ -149,6 +154,8 @@ def _columns_multiplied(name: str, given: Sequence[Tensor]) -> int | None:
 
 def _moved(name: str, given: Tensor, result: Tensor) -> Iterator[tuple[int, int]]:
     """Dimensions before and after a call that leaves the numbers what they are."""
+    if {given.layout, result.layout} != {torch.strided}:
+        return  # how they lie in memory tells which is which
     if result.shape == given.shape and (name == "contiguous" or result.stride() == given.stride()):
         yield from ((dim, dim) for dim in range(given.dim()))
     elif result.dim() == given.dim() and sorted(result.shape) == sorted(given.shape):

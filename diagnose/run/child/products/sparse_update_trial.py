@@ -1,5 +1,5 @@
-"""What a sparse gradient of an embedding table and its update take, tried on a table of zeros: memory that is
-never written to takes none, so that a large one costs no more than the rows in use.
+"""What a sparse gradient of an embedding table and its update take, tried on tables of which only the rows in
+use are filled: those of a large one cost no more, for memory that is never written to takes none.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.optim import _functional
 
+from ..facts.machine import available_memory_bytes
 from ..one_core import alone_on_a_core
 from .product_trial import gradients
 
@@ -21,11 +22,18 @@ _NUMBERS_AT_MOST = 5_000_000  # that are looked up
 
 def sparse_updates_ns(indices: Tensor, rows: int, width: int) -> dict[str, int] | None:
     """By optimizer the shortest of a few gradients with their update, in processor time; None for many
-    numbers, or on a GPU, which would have to be waited for. Optimizers themselves are watched, and not used.
+    numbers, for tables that would not fit into memory, or on a GPU, which would have to be waited for.
+    Optimizers themselves are watched, and not used.
     """
     if indices.device.type != "cpu" or indices.numel() * width > _NUMBERS_AT_MOST:
         return None
-    table, average, square = (torch.zeros(rows, width) for _ in range(3))
+    available = available_memory_bytes()
+    if available is not None and 3 * rows * width * torch.get_default_dtype().itemsize > available:
+        return None
+    tables = [torch.empty(rows, width) for _ in range(3)]
+    for one in tables:
+        one[indices] = 0.0
+    table, average, square = tables
     table.requires_grad_()
 
     def adam(gradient: Tensor) -> None:

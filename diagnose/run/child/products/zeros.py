@@ -20,8 +20,8 @@ _FILLED_AT_MOST = 0.03
 
 def nearly_empty(name: str, given: list[Tensor]) -> tuple[Tensor, Tensor, bool] | None:
     """Of a product: its emptiest matrix, the other one, and whether the empty one comes first; both as
-    matrices. None for another call, or where no matrix is nearly empty. Weights may be zero at first, and so
-    may states: neither counts.
+    matrices, a vector as its column or row. None for another call, or where no matrix is nearly empty.
+    Weights may be zero at first, and so may states: neither counts.
     """
     if name not in _PRODUCTS or len(given) < 2:
         return None
@@ -31,7 +31,8 @@ def nearly_empty(name: str, given: list[Tensor]) -> tuple[Tensor, Tensor, bool] 
         return None
     is_first = filled[0] <= filled[1]
     second = second.t() if name == "linear" else second
-    left, right = first.flatten(end_dim=-2), second.flatten(end_dim=-2)
+    left = first.flatten(end_dim=-2) if first.dim() > 1 else first.unsqueeze(0)
+    right = second.flatten(end_dim=-2) if second.dim() > 1 else second.unsqueeze(1)
     if left.shape[-1] != right.shape[0]:  # of `einsum`, which may go over other dimensions
         return None
     return (left, right, True) if is_first else (right, left, False)

@@ -1,23 +1,25 @@
 """What modules of the script's would take another way.
 
 The calls of one step are seen; then, between two steps, copies of the modules are given what these were
-given, as it is and another way, in turns. The script's own module is not touched, and an error in a copy is
-ours.
+given, as it is and another way, in turns. The script's own module is not touched, nor what it was given, and
+an error in a copy is ours.
 """
 
 from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import itertools
 import os
+import random
 import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter_ns, thread_time_ns
-from types import FrameType
+from types import FrameType, MethodType
 from typing import Any
 
 import torch
@@ -117,7 +119,7 @@ class CopyLook:
                 continue
             # a module may be such that it is not to be copied
             with contextlib.suppress(Exception), self._uncounted():
-                told = self.tried(seen)
+                told = self.tried(replace(seen, arguments=_cloned(seen.arguments)))
                 self.facts.append({**seen.place._asdict(), "call_count": seen.count, **told})
         return True
 
@@ -169,14 +171,44 @@ def small_enough(models: Iterable[nn.Module]) -> list[nn.Module]:
 
 def copied(module: nn.Module) -> Any:
     """Without the script's hooks on results and gradients, which are not to run for a copy; weight norms need
-    those before a forward. What is no part of a model, as a data set or a logger that it holds, is shared.
+    those before a forward. Methods of its parts that it holds are those of their copies. What is no part of a
+    model, as a data set or a logger that it holds, is shared.
     """
+    parts = {id(part) for part in module.modules()}
     held = (value for part in module.modules() for value in vars(part).values())
-    made = copy.deepcopy(module, {id(value): value for value in held if not isinstance(value, _COPIED)})
+    made = copy.deepcopy(module, {id(value): value for value in held if not _is_copied(value, parts)})
     for part in made.modules():
         for hooks in (part._forward_hooks, part._backward_hooks, part._backward_pre_hooks):
             hooks.clear()
     return made
+
+
+def _is_copied(value: Any, parts: set[int]) -> bool:
+    """``parts``: of the module that holds it, by id."""
+    while isinstance(value, functools.partial):
+        value = value.func
+    is_method = isinstance(value, MethodType) and id(value.__self__) in parts
+    return is_method or isinstance(value, _COPIED) or _is_drawn_from(value)
+
+
+def _is_drawn_from(value: Any) -> bool:
+    """Whether it gives other random numbers once it was asked for some; without importing numpy."""
+    is_numpys = type(value).__module__.startswith("numpy.random.")
+    return is_numpys or isinstance(value, (torch.Generator, random.Random))
+
+
+def _cloned(arguments: Arguments) -> Arguments:
+    """What a copy may write to and draw from: the script's stay as they are."""
+
+    def of_its_own(value: Any) -> Any:
+        return copy.deepcopy(value) if _is_drawn_from(value) else map_tensors(_clone, value)
+
+    args, kwargs = arguments
+    return tuple(map(of_its_own, args)), {name: of_its_own(value) for name, value in kwargs.items()}
+
+
+def _clone(tensor: Tensor) -> Tensor:
+    return tensor.detach().clone().requires_grad_(tensor.requires_grad)
 
 
 def detached(arguments: Any) -> Any:

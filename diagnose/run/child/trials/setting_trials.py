@@ -23,7 +23,7 @@ import torch
 from .. import accelerator
 from ..facts.machine import usable_cores
 from ..facts.models import CallCounts
-from ..facts.usage import others_share, read_counters
+from ..facts.usage import UsedSoFar, others_share, read_counters
 from ..guard import attempt, note
 from ..patching import Patches
 from ..phases.schedule import SECOND
@@ -139,7 +139,7 @@ class SettingTrials:
     def _next(self) -> None:
         while self._looks_to_come and self._trial is None:
             look = self._looks_to_come.pop(0)
-            if attempt(look.what, look.begin, False):
+            if _begins(look):
                 self._trial = look
         while self._waiting and self._trial is None:
             setting = self._waiting.pop(0)
@@ -156,9 +156,21 @@ class SettingTrials:
         if trial is not None:
             attempt("putting a setting back", trial.end, None)
         if isinstance(trial, _Trial):
-            self.facts.append(trial.facts())
+            facts = trial.facts()
+            if facts is not None:
+                self.facts.append(facts)
         elif trial is not None:  # the trials begin after the last look
             self._until_ns = perf_counter_ns() + _TOO_LONG_NS
+
+
+def _begins(look: Look) -> bool:
+    """Whether there is anything to look at. What fails halfway is put back."""
+    try:
+        return look.begin()
+    except Exception as error:
+        note(look.what, error)
+        attempt(look.what, look.end, None)
+        return False
 
 
 class _Trial:
@@ -170,12 +182,17 @@ class _Trial:
         self._setting, self._value, self._until_ns = setting, value, until_ns
         self._ns: list[int] = []
         self._turn = False
-        setting.begin()
-        # A setting of the training thread's own work is told by that thread's processor time, which other
-        # programs disturb least.
-        self._clock = perf_counter_ns if accelerator.devices() else setting.clock
-        self._before = read_counters()
-        self._began_ns, self._step_began_ns = perf_counter_ns(), self._clock()
+        self._after: UsedSoFar | None = None
+        try:
+            setting.begin()
+            # A setting of the training thread's own work is told by that thread's processor time, which other
+            # programs disturb least.
+            self._clock = perf_counter_ns if accelerator.devices() else setting.clock
+            self._before = read_counters()
+            self._began_ns, self._step_began_ns = perf_counter_ns(), self._clock()
+        except BaseException:
+            setting.end()
+            raise
 
     def step(self) -> bool:
         """Whether this was the last one."""
@@ -196,15 +213,17 @@ class _Trial:
         return enough or pairs > _PAIRS_AT_MOST or self._began_ns + elapsed_ns >= self._until_ns
 
     def end(self) -> None:
-        self._after = read_counters()
         try:
             if self._turn:
                 self._setting.change_back()
         finally:
             self._setting.end()
+        self._after = read_counters()
 
-    def facts(self) -> dict[str, Any]:
-        """Of whole pairs, ms by the setting's clock."""
+    def facts(self) -> dict[str, Any] | None:
+        """Of whole pairs, ms by the setting's clock; None where it has not ended as it should."""
+        if self._after is None:
+            return None
         whole = range(2, len(self._ns) // 2 * 2)
         ms = {
             changed: [self._ns[step] / 1e6 for step in whole if is_changed(step) is changed]
