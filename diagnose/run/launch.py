@@ -224,13 +224,15 @@ class Run:
         )
 
     def _started(self) -> subprocess.Popen[bytes]:
+        """With the files that whoever started us left open for it; ours are not inherited."""
         if self._prints_to is None:
-            return subprocess.Popen(self._command, env=self._environment, cwd=self._cwd)
+            return subprocess.Popen(self._command, env=self._environment, cwd=self._cwd, close_fds=False)
         with self._prints_to.open("wb") as printed:
             return subprocess.Popen(
                 self._command,
                 env=self._environment,
                 cwd=self._cwd,
+                close_fds=False,
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=subprocess.STDOUT,
