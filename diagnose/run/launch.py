@@ -322,8 +322,14 @@ def _with_hooks(environment: dict[str, str], run_id: str, plan: dict[str, Any]) 
 
 
 def _interpreter_flags() -> list[str]:
-    """The flags we were started with, but for those that would shut out PYTHONPATH."""
-    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    """The flags we were started with, but for those that would shut out PYTHONPATH: of -I what else it
+    stands for is left.
+    """
+    flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    if sys.flags.isolated:
+        flags += ["-s", "-P"]
+    if getattr(sys.__stdout__, "write_through", False):
+        flags.append("-u")  # no flag of sys.flags
     return [flag for flag in flags if flag not in ("-I", "-E")]
 
 

@@ -20,7 +20,7 @@ def diagnosed(folder: Path, program: str, *flags: str, **options: Any) -> subpro
     """`python FLAGS -m diagnose script.py` in `folder`, where the script holds `program`."""
     (folder / "script.py").write_text(program)
     command = [sys.executable, *flags, "-m", "diagnose", "--quiet", "--device", "cpu", "script.py"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False, **options
     )
@@ -44,3 +44,18 @@ def test_no_file_of_ours_is_open(tmp_path: Path) -> None:
         [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert run.stdout == plain.stdout, run.stderr
+
+
+@pytest.mark.parametrize(("flags", "shown"), [((), ""), (("-u",), "all of it")])
+def test_what_is_printed_is_buffered_only_where_plain_python_would(
+    tmp_path: Path, flags: tuple[str, ...], shown: str
+) -> None:
+    program = "import os\nprint('all of it', end='')\nos._exit(0)"
+    assert diagnosed(tmp_path, program, *flags).stdout == shown
+
+
+def test_an_isolated_interpreter_finds_neither_the_folder_of_the_script_nor_the_users_packages() -> None:
+    asks = f"import sys; sys.path.insert(0, {str(ROOT)!r})\nfrom diagnose.run.launch import command\n"
+    asks += "from diagnose.run.settings import Target\nprint(command(Target('train.py', False, ())))"
+    run = subprocess.run([sys.executable, "-I", "-c", asks], capture_output=True, text=True, check=True)
+    assert run.stdout == f"{[sys.executable, '-s', '-P', 'train.py']}\n"
