@@ -21,7 +21,7 @@ from diagnose.run.gpu_state import GpuState
 from diagnose.run.job.folder import JobFolder
 from diagnose.run.job.heartbeat import begin, show_sign, write_end
 from diagnose.run.record import new_record, write_record
-from diagnose.run.settings import RunOutcome, Settings, Target
+from diagnose.run.settings import RunOutcome, Settings, Target, signal_name
 from diagnose.run.stage import Stage, Stages
 from diagnose.run.target import check
 from diagnose.run.tree import MARKER, end_all, processes_of
@@ -199,27 +199,21 @@ class Run:
         }
         with _handlers(handlers):
             child = self._started()
-            gpu = GpuState(
-                lambda: {process.pid for process in processes_of(self._id, child.pid)}, self._keeps_clocks_in
-            )
-            if self._watches_gpu:
-                gpu.start()
             try:
-                reason = self._watch(child, began)
+                reason = self._watch_with_gpu(child, began)
+                if reason is not None:
+                    self._end(child, reason)
             finally:
-                self.gpu_state = gpu.stop()
-            if reason is not None:
-                self._end(child, reason)
-            elif child.returncode < 0:
+                child.wait()  # where watching it failed, it still runs as without us
+            if reason is None and child.returncode < 0:
                 reason = "killed"
             if reason is not None:
-                self._sweep(child.pid)
+                self._sweep()
         code = child.returncode
-        name = signal.Signals(-code).name if code < 0 else None
         return RunOutcome(
             reason or ("crashed" if code else "finished"),
             code if code >= 0 else None,
-            name,
+            signal_name(-code) if code < 0 else None,
             time.monotonic() - began,
         )
 
@@ -238,6 +232,17 @@ class Run:
                 stderr=subprocess.STDOUT,
             )
 
+    def _watch_with_gpu(self, child: subprocess.Popen[bytes], began: float) -> str | None:
+        gpu = GpuState(
+            lambda: {process.pid for process in processes_of(self._id, child.pid)}, self._keeps_clocks_in
+        )
+        try:
+            if self._watches_gpu:
+                gpu.start()
+            return self._watch(child, began)
+        finally:
+            self.gpu_state = gpu.stop()
+
     def _watch(self, child: subprocess.Popen[bytes], began: float) -> str | None:
         """Wait for the child. The reason why it ends or is to be ended; None if the script came to its
         own end.
@@ -246,7 +251,8 @@ class Run:
         done_at = None
         while not _ended(child, _POLL_S):
             now = time.monotonic()
-            self._progress(stages.now())
+            with contextlib.suppress(Exception):  # a terminal that is gone, a full disk: the script goes on
+                self._progress(stages.now())
             if self._terminate or self._interrupts > 1:
                 return "interrupted"
             if self._timeout_s is not None and now - began >= self._timeout_s:
@@ -289,10 +295,10 @@ class Run:
         recording = self._keeps_parts and any(slot.state == RECORDING for slot in self._shared.slots())
         return _GRACE_WHILE_WRITING_S if recording else _GRACE_AFTER_SIGNAL_S
 
-    def _sweep(self, child_pid: int) -> None:
+    def _sweep(self) -> None:
         """No process of a run that did not end by itself is left behind."""
         deadline = time.monotonic() + _GRACE_LEFTOVERS_S
-        while leftovers := processes_of(self._id, child_pid):
+        while leftovers := processes_of(self._id):
             if time.monotonic() >= deadline:
                 end_all(leftovers, self._grace_s())
                 return

@@ -54,4 +54,17 @@ class RunOutcome:
             return 0
         if self.exit_code is not None:
             return self.exit_code
-        return 128 + signal.Signals[self.signal] if self.signal else 1
+        return 128 + _signal_number(self.signal) if self.signal else 1
+
+
+def signal_name(number: int) -> str:
+    """Also of a signal for real time, for which Python has none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIG{number}"
+
+
+def _signal_number(name: str) -> int:
+    known = signal.Signals.__members__
+    return known[name] if name in known else int(name.removeprefix("SIG"))
