@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from diagnose.run.gpu_state import GpuState
 from diagnose.run.job.folder import JobFolder
 from diagnose.run.job.heartbeat import begin, show_sign, write_end
 from diagnose.run.record import new_record, write_record
-from diagnose.run.settings import RunOutcome, Settings, Target, signal_name
+from diagnose.run.settings import RunOutcome, Settings, Target
+from diagnose.run.signals import FOR_THE_SCRIPT, Handler, heard_by, is_caught, signal_name
 from diagnose.run.stage import Stage, Stages
 from diagnose.run.target import check
 from diagnose.run.tree import MARKER, end_all, processes_of
@@ -173,13 +174,15 @@ class Run:
         self._command, self._cwd = command, plan["cwd"]
         self._timeout_s, self._watches_gpu, self._prints_to = timeout_s, watches_gpu, prints_to
         self._keeps_parts = keeps_parts
-        self._keeps_clocks_in = Path(plan["folder"]) if plan.get("watch") else None
+        self._watches = bool(plan.get("watch"))
+        self._keeps_clocks_in = Path(plan["folder"]) if self._watches else None
         self._progress = progress or (lambda stage: None)
         self._id = uuid.uuid4().hex
         self._shared = SharedState(plan["folder"], plan.get("node", 0))
         self._environment = _with_hooks(environment, self._id, plan)
         self._interrupts = 0
         self._terminate = False
+        self._to_pass_on: list[signal.Signals] = []
         self.gpu_state: dict[str, Any] | None = None
 
     @property
@@ -192,19 +195,20 @@ class Run:
 
     def to_its_end(self) -> RunOutcome:
         began = time.monotonic()
-        handlers: dict[signal.Signals, Callable[[int, object], None]] = {
+        handlers: dict[signal.Signals, Handler] = {
+            **dict.fromkeys(FOR_THE_SCRIPT, self._on_signal),
             signal.SIGINT: self._on_interrupt,
             signal.SIGTERM: self._on_terminate,
-            signal.SIGUSR1: self._on_ask,  # a scheduler may send it to all processes of a job: none dies
         }
-        with _handlers(handlers):
+        with heard_by(handlers):
             child = self._started()
             try:
                 reason = self._watch_with_gpu(child, began)
                 if reason is not None:
                     self._end(child, reason)
             finally:
-                child.wait()  # where watching it failed, it still runs as without us
+                while not self._ended(child, _POLL_S):
+                    pass  # watching it failed: it runs on as without us
             if reason is None and child.returncode < 0:
                 reason = "killed"
             if reason is not None:
@@ -249,7 +253,7 @@ class Run:
         """
         stages = Stages(self._shared)
         done_at = None
-        while not _ended(child, _POLL_S):
+        while not self._ended(child, _POLL_S):
             now = time.monotonic()
             with contextlib.suppress(Exception):  # a terminal that is gone, a full disk: the script goes on
                 self._progress(stages.now())
@@ -279,14 +283,14 @@ class Run:
         asks = reason == "interrupted" or (reason == "timeout" and self._keeps_parts)
         if asks and self._interrupts < 2 and not self._terminate:
             self._shared.request_stop()
-            if _ended(child, _GRACE_AFTER_ASKING_S):
+            if self._ended(child, _GRACE_AFTER_ASKING_S):
                 return
         if reason == "interrupted" and not self._terminate:
             _signal(child, signal.SIGINT)
-            if _ended(child, _GRACE_AFTER_SIGNAL_S):
+            if self._ended(child, _GRACE_AFTER_SIGNAL_S):
                 return
         _signal(child, signal.SIGTERM)
-        if not _ended(child, _GRACE_AFTER_SIGTERM_S if self._terminate else self._grace_s()):
+        if not self._ended(child, _GRACE_AFTER_SIGTERM_S if self._terminate else self._grace_s()):
             child.kill()
             child.wait()
 
@@ -310,9 +314,31 @@ class Run:
     def _on_terminate(self, number: int, frame: object) -> None:
         self._terminate = True
 
-    def _on_ask(self, number: int, frame: object) -> None:
-        """A run that is watched is recorded again; others care for no such wish."""
-        self._shared.ask_for_snap()
+    def _on_signal(self, number: int, frame: object) -> None:
+        self._to_pass_on.append(signal.Signals(number))
+
+    def _ended(self, child: subprocess.Popen[bytes], within_s: float) -> bool:
+        """Whether it ends within that time. Until then it is passed what signals come."""
+        deadline = time.monotonic() + within_s
+        while True:
+            self._pass_on(child)
+            left_s = max(0.0, deadline - time.monotonic())
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(min(_POLL_S, left_s))
+                return True
+            if not left_s:
+                return False
+
+    def _pass_on(self, child: subprocess.Popen[bytes]) -> None:
+        """The script handles them or dies of them, as without us. SIGUSR1 also asks a run that is watched for
+        a recording, which its process does by itself if it can.
+        """
+        while self._to_pass_on:
+            number = self._to_pass_on.pop(0)
+            if number == signal.SIGUSR1 and self._watches and not is_caught(child.pid, number):
+                self._shared.ask_for_snap()
+            else:
+                _signal(child, number)
 
 
 def _with_hooks(environment: dict[str, str], run_id: str, plan: dict[str, Any]) -> dict[str, str]:
@@ -344,25 +370,3 @@ def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
     if child.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             child.send_signal(number)
-
-
-def _ended(child: subprocess.Popen[bytes], within_s: float) -> bool:
-    try:
-        child.wait(within_s)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
-
-
-@contextlib.contextmanager
-def _handlers(handlers: dict[signal.Signals, Callable[[int, object], None]]) -> Iterator[None]:
-    """Signal handlers for as long as the child runs; only the main thread may have any."""
-    before = {}
-    try:
-        with contextlib.suppress(ValueError):
-            for number, handler in handlers.items():
-                before[number] = signal.signal(number, handler)
-        yield
-    finally:
-        for number, handler_before in before.items():
-            signal.signal(number, handler_before)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import dataclass
 from typing import Literal
+
+from diagnose.run.signals import signal_number
 
 FEWEST_STEPS = 5  # that a comparison of runs can rest on
 
@@ -54,17 +55,4 @@ class RunOutcome:
             return 0
         if self.exit_code is not None:
             return self.exit_code
-        return 128 + _signal_number(self.signal) if self.signal else 1
-
-
-def signal_name(number: int) -> str:
-    """Also of a signal for real time, for which Python has none."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"SIG{number}"
-
-
-def _signal_number(name: str) -> int:
-    known = signal.Signals.__members__
-    return known[name] if name in known else int(name.removeprefix("SIG"))
+        return 128 + signal_number(self.signal) if self.signal else 1
