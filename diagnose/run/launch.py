@@ -20,9 +20,10 @@ from diagnose.run.child.shared_state import RECORDING, SharedState
 from diagnose.run.gpu_state import GpuState
 from diagnose.run.job.folder import JobFolder
 from diagnose.run.job.heartbeat import begin, show_sign, write_end
+from diagnose.run.job.torchrun import signals_the_script
 from diagnose.run.record import new_record, write_record
 from diagnose.run.settings import RunOutcome, Settings, Target
-from diagnose.run.signals import FOR_THE_SCRIPT, Handler, heard_by, is_caught, signal_name
+from diagnose.run.signals import ENDING, FOR_THE_SCRIPT, Handler, heard_by, is_caught, signal_name
 from diagnose.run.stage import Stage, Stages
 from diagnose.run.target import check
 from diagnose.run.tree import MARKER, end_all, processes_of
@@ -35,7 +36,7 @@ _POLL_S = 0.1
 _GRACE_AFTER_DONE_S = 15.0
 _GRACE_AFTER_ASKING_S = 5.0  # for a stop at the next tick
 _GRACE_AFTER_SIGNAL_S = 3.0
-_GRACE_AFTER_SIGTERM_S = 20.0  # for the script's own way to end; torchrun gives 30, and a report is to follow
+_GRACE_AFTER_SIGTERM_S = 20.0  # for a trial's own way to end
 _GRACE_WHILE_WRITING_S = 20.0  # for a recording that the signal interrupts
 _GRACE_LEFTOVERS_S = 2.0  # for loader workers to notice that their parent has gone
 
@@ -87,6 +88,7 @@ def launch(
         timeout_s=settings.timeout_s,
         watches_gpu=watches_gpu,
         progress=_with_signs(progress, job),
+        passes_signals_on=not signals_the_script(os.environ),
     )
     outcome = run.to_its_end()
     if keeps_record:
@@ -157,6 +159,7 @@ class Run:
     `plan` is for our hooks in it and names the folder they write into; `environment` is the script's own. The
     child's standard streams are ours, unless everything it prints is to go to the file `prints_to`.
     `keeps_parts`: whether what it recorded until its time limit is of use; if not, it is ended at once.
+    `passes_signals_on`: those that come to us; if not, they come to the child as well.
     """
 
     def __init__(
@@ -170,10 +173,11 @@ class Run:
         progress: Progress | None = None,
         prints_to: Path | None = None,
         keeps_parts: bool = True,
+        passes_signals_on: bool = True,
     ) -> None:
         self._command, self._cwd = command, plan["cwd"]
         self._timeout_s, self._watches_gpu, self._prints_to = timeout_s, watches_gpu, prints_to
-        self._keeps_parts = keeps_parts
+        self._keeps_parts, self._passes_signals_on = keeps_parts, passes_signals_on
         self._watches = bool(plan.get("watch"))
         self._keeps_clocks_in = Path(plan["folder"]) if self._watches else None
         self._progress = progress or (lambda stage: None)
@@ -181,8 +185,8 @@ class Run:
         self._shared = SharedState(plan["folder"], plan.get("node", 0))
         self._environment = _with_hooks(environment, self._id, plan)
         self._interrupts = 0
-        self._terminate = False
-        self._to_pass_on: list[signal.Signals] = []
+        self._came: list[signal.Signals] = []
+        self._passed_on = 0  # of those
         self.gpu_state: dict[str, Any] | None = None
 
     @property
@@ -198,7 +202,6 @@ class Run:
         handlers: dict[signal.Signals, Handler] = {
             **dict.fromkeys(FOR_THE_SCRIPT, self._on_signal),
             signal.SIGINT: self._on_interrupt,
-            signal.SIGTERM: self._on_terminate,
         }
         with heard_by(handlers):
             child = self._started()
@@ -208,7 +211,7 @@ class Run:
                     self._end(child, reason)
             finally:
                 while not self._ended(child, _POLL_S):
-                    pass  # watching it failed: it runs on as without us
+                    pass  # somebody else ends it, or watching it failed: then it runs on as without us
             if reason is None and child.returncode < 0:
                 reason = "killed"
             if reason is not None:
@@ -257,8 +260,10 @@ class Run:
             now = time.monotonic()
             with contextlib.suppress(Exception):  # a terminal that is gone, a full disk: the script goes on
                 self._progress(stages.now())
-            if self._terminate or self._interrupts > 1:
+            if self._interrupts > 1 or (self._is_told_to_end and not self._keeps_parts):
                 return "interrupted"
+            if self._is_told_to_end:
+                continue  # whoever told it knows how long it may take to save, and ends it after that
             if self._timeout_s is not None and now - began >= self._timeout_s:
                 return "timeout"
             if self._shared.done:
@@ -268,7 +273,9 @@ class Run:
             elif self._interrupts:
                 # in case the signal did not reach the child, or it goes on regardless
                 self._shared.request_stop()
-        if self._interrupts or self._terminate:
+        if self._interrupts or signal.SIGTERM in self._came:
+            return "interrupted"
+        if self._is_told_to_end and not self._keeps_parts:
             return "interrupted"
         return "stopped" if self._shared.done else None
 
@@ -281,18 +288,19 @@ class Run:
         an exception in whatever code of the script runs just then.
         """
         asks = reason == "interrupted" or (reason == "timeout" and self._keeps_parts)
-        if asks and self._interrupts < 2 and not self._terminate:
+        if asks and self._interrupts < 2 and not self._is_told_to_end:
             self._shared.request_stop()
             if self._ended(child, _GRACE_AFTER_ASKING_S):
                 return
-        if reason == "interrupted" and not self._terminate:
+        if reason == "interrupted" and not self._is_told_to_end:
             _signal(child, signal.SIGINT)
             if self._ended(child, _GRACE_AFTER_SIGNAL_S):
                 return
-        _signal(child, signal.SIGTERM)
-        if not self._ended(child, _GRACE_AFTER_SIGTERM_S if self._terminate else self._grace_s()):
+        if not self._is_told_to_end:
+            _signal(child, signal.SIGTERM)
+        grace_s = _GRACE_AFTER_SIGTERM_S if self._is_told_to_end else self._grace_s()
+        if not self._ended(child, grace_s) and (reason == "interrupted" or not self._is_told_to_end):
             child.kill()
-            child.wait()
 
     def _grace_s(self) -> float:
         """From SIGTERM to SIGKILL: what is recorded is to be written."""
@@ -311,11 +319,13 @@ class Run:
     def _on_interrupt(self, number: int, frame: object) -> None:
         self._interrupts += 1
 
-    def _on_terminate(self, number: int, frame: object) -> None:
-        self._terminate = True
-
     def _on_signal(self, number: int, frame: object) -> None:
-        self._to_pass_on.append(signal.Signals(number))
+        self._came.append(signal.Signals(number))
+
+    @property
+    def _is_told_to_end(self) -> bool:
+        """By somebody else."""
+        return any(number in ENDING for number in self._came)
 
     def _ended(self, child: subprocess.Popen[bytes], within_s: float) -> bool:
         """Whether it ends within that time. Until then it is passed what signals come."""
@@ -333,11 +343,11 @@ class Run:
         """The script handles them or dies of them, as without us. SIGUSR1 also asks a run that is watched for
         a recording, which its process does by itself if it can.
         """
-        while self._to_pass_on:
-            number = self._to_pass_on.pop(0)
+        for number in self._came[self._passed_on :]:
+            self._passed_on += 1
             if number == signal.SIGUSR1 and self._watches and not is_caught(child.pid, number):
                 self._shared.ask_for_snap()
-            else:
+            elif self._passes_signals_on:
                 _signal(child, number)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 Handler = Callable[[int, object], None]
 
-# What somebody sends to us is meant for the script: an end, or what it has a handler for.
-FOR_THE_SCRIPT = (signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+FOR_THE_SCRIPT = (*ENDING, signal.SIGUSR1, signal.SIGUSR2)  # if somebody sends them to us
 
 
 def signal_name(number: int) -> str:
@@ -47,7 +47,7 @@ def overhear() -> None:
     """From now on none of these signals ends this process. Children start as if nothing had been done, while
     they would inherit that a signal is ignored.
     """
-    for number in _not_ignored((signal.SIGINT, signal.SIGTERM, *FOR_THE_SCRIPT)):
+    for number in _not_ignored((signal.SIGINT, *FOR_THE_SCRIPT)):
         signal.signal(number, lambda number, frame: None)
 
 

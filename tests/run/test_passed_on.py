@@ -81,6 +81,19 @@ def test_a_script_that_handles_it_goes_on(number: signal.Signals, tmp_path: Path
     assert said(launcher) == ["it came", "saved", "end", "finished 0 None"]
 
 
+def test_a_script_may_take_its_time_to_save(tmp_path: Path) -> None:
+    """Whoever sent SIGTERM knows how long that may last, and ends it after that."""
+    launcher = started(tmp_path, handles(signal.SIGTERM))
+    launcher.send_signal(signal.SIGTERM)
+    assert said(launcher) == ["it came", "saved", "end", "interrupted 0 None"]
+
+
+def test_what_torchrun_sends_to_launcher_and_script_comes_once(tmp_path: Path) -> None:
+    launcher = started(tmp_path, handles(signal.SIGTERM), TORCHELASTIC_RUN_ID="none")
+    os.killpg(launcher.pid, signal.SIGTERM)
+    assert said(launcher) == ["it came", "saved", "end", "interrupted 0 None"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
 def test_what_is_ignored_is_ignored(number: signal.Signals, tmp_path: Path) -> None:
     """As a shell script has it for Ctrl-C of what it starts with `&`, nohup for SIGHUP, `trap ''` for any."""
