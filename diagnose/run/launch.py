@@ -51,7 +51,7 @@ def launch(
     """Run `target` and leave what was recorded in the run folder `out`, which is created.
 
     `job`: with the other launchers of the job, if there are any; the caller has to see to its end
-    (`presence`) and then to `tidy` the folder. `progress` is told several times a second what the recording
+    (`heartbeat`) and then to `tidy` the folder. `progress` is told several times a second what the recording
     is at. Raises UsageError if there is no such target and ScriptFailed if it is not valid Python, and
     UsageError if a GPU is asked for and torch sees none. Every other end of the script is an outcome.
     """

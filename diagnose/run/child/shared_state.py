@@ -189,10 +189,6 @@ class SharedState:
         """The stage in words."""
         return self.stage.text
 
-    @phase.setter
-    def phase(self, text: str) -> None:
-        self.stage = Stage(text)
-
     # the ranks of this machine
 
     @property
