@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from diagnose.commands.options import reading_limits
 from diagnose.errors import DiagnoseError, UsageError
 from diagnose.integrations.trackers import send
+from diagnose.report.console import telling
 from diagnose.run.child.writing import is_full
 from diagnose.run.record import numbered
 from diagnose.trace.collector import collector_at_rest
@@ -129,7 +130,10 @@ def report_into(
 
         def tell(document: Document) -> None:
             while_reading.close()
-            (print_headline if brief else print_summary)(document, out, stderr_console(quiet=options.quiet))
+            with telling(sys.stderr):
+                (print_headline if brief else print_summary)(
+                    document, out, stderr_console(quiet=options.quiet)
+                )
 
         return report(source, out, tell, beside, **reading_limits(options), progress=progress)
 
@@ -152,11 +156,13 @@ def open_output(options: argparse.Namespace, *, after_script: bool = False) -> I
 def say(text: str, options: argparse.Namespace) -> None:
     """A line about what is done, on stderr."""
     if not options.quiet:
-        print(f"diagnose: {text}", file=sys.stderr, flush=True)
+        with telling(sys.stderr):
+            print(f"diagnose: {text}", file=sys.stderr, flush=True)
 
 
 def failed(message: str, exit_code: int, options: argparse.Namespace | None) -> int:
-    if options is not None and options.debug:
-        traceback.print_exc()
-    print(message, file=sys.stderr)
+    with telling(sys.stderr):
+        if options is not None and options.debug:
+            traceback.print_exc()
+        print(message, file=sys.stderr, flush=True)
     return exit_code

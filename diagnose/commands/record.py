@@ -14,8 +14,15 @@ from diagnose.commands.ahead import imported_ahead
 from diagnose.commands.outputs import failed, open_output, out_folder, report_into, say, writing
 from diagnose.commands.verify import verify_recorded
 from diagnose.document.queries import exit_code, recorded_nothing
-from diagnose.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_SCRIPT_FAILED, DiagnoseError
-from diagnose.run.settings import Settings, Target
+from diagnose.errors import (
+    EXIT_FAILURE,
+    EXIT_FINDINGS,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_SCRIPT_FAILED,
+    DiagnoseError,
+)
+from diagnose.run.settings import RunOutcome, Settings, Target
 
 if TYPE_CHECKING:
     from diagnose.document.model import Document
@@ -40,8 +47,7 @@ RECORDING = {
 def record(options: argparse.Namespace) -> int:
     """Run the script, then report. However it ended, what was recorded is worth a look."""
     from diagnose.report.progress import Progress, RecordingProgress
-    from diagnose.run.job.heartbeat import close
-    from diagnose.run.job.lifecycle import is_over, run_on_if_recorded
+    from diagnose.run.job.lifecycle import run_on_if_recorded
     from diagnose.run.job.peers import outlive_the_script, peers_of
     from diagnose.run.launch import launch
 
@@ -64,23 +70,41 @@ def record(options: argparse.Namespace) -> int:
             imported_ahead() if reports else nullcontext(),
         ):
             outcome = launch(target, settings, out, told, job)
-        if job is not None and not is_over(job, outcome, partial(say, options=options)):
-            return outcome.as_exit_code
+        if job is not None:
+            return _end_of_job(job, outcome, options)
         script_code = {
             "crashed": EXIT_SCRIPT_FAILED,
             "killed": EXIT_SCRIPT_FAILED,
             "interrupted": EXIT_INTERRUPTED,
         }.get(outcome.ended)
         try:
-            code = _report_recorded(out, options, verified=outcome.ended in ("stopped", "finished"))
+            code = _report_recorded(out, outcome, options)
         except DiagnoseError as error:
             if script_code is None:
                 raise
             code = failed(f"diagnose: {error}", EXIT_FAILURE, options)
-        finally:
-            if job is not None:
-                close(job)
         return code if script_code is None else script_code
+
+
+def _end_of_job(job: JobFolder, outcome: RunOutcome, options: argparse.Namespace) -> int:
+    """Report, if the job is over. Returns the script's own exit code, whatever comes of that: for another one
+    torchrun ends all ranks, or starts them again. So --fail-on counts only where nothing is started again.
+    """
+    from diagnose.run.job.heartbeat import close
+    from diagnose.run.job.lifecycle import is_over
+
+    code = EXIT_OK
+    try:
+        if is_over(job, outcome, partial(say, options=options)):
+            try:
+                code = _report_recorded(job.out, outcome, options)
+            finally:
+                close(job)
+    except Exception as error:
+        failed(f"diagnose: {error}", EXIT_FAILURE, options)
+    if code == EXIT_FINDINGS and not job.peers.restarts_left:
+        return outcome.as_exit_code or EXIT_FINDINGS
+    return outcome.as_exit_code
 
 
 @contextmanager
@@ -132,8 +156,7 @@ def _run_folder(
         yield job.out, job
 
 
-def _report_recorded(out: Path, options: argparse.Namespace, *, verified: bool) -> int:
-    """`verified`: whether the run is one that --verify can go on from."""
+def _report_recorded(out: Path, outcome: RunOutcome, options: argparse.Namespace) -> int:
     from diagnose.report.progress import Progress
 
     Progress(quiet=options.quiet)("analysing")
@@ -142,7 +165,7 @@ def _report_recorded(out: Path, options: argparse.Namespace, *, verified: bool) 
         if recorded_nothing(document):
             output.add(document)
             return _nothing_recorded(document, options)
-        if not (options.verify and verified):
+        if not (options.verify and outcome.ended in ("stopped", "finished")):
             output.add(document)
             return exit_code(document, options.fail_on)
         try:

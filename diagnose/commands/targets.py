@@ -8,7 +8,6 @@ import ast
 import difflib
 import re
 import traceback
-import warnings
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Literal
 
 from diagnose.errors import UsageError
 from diagnose.profiles.reading import profile_format
+from diagnose.run.target import warnings_left_to_python
 from diagnose.trace.formats import TRACE_SUFFIXES, XPLANE
 from diagnose.trace.other_files import SHELL_SCRIPT, SNAPSHOT, START_BYTES, OtherFile, by_bytes, by_name
 from diagnose.trace.source import is_url
@@ -204,8 +204,7 @@ def _does_something(path: Path) -> bool:
     """Whether there is an import or a call in it. Raises SyntaxError if it is no Python."""
     if path.stat().st_size > _LONGEST_SCRIPT:
         return False
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python says it when the script runs
+    with warnings_left_to_python():
         program = ast.parse(path.read_bytes())
     return any(isinstance(node, (ast.Import, ast.ImportFrom, ast.Call)) for node in ast.walk(program))
 

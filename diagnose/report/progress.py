@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from diagnose.document import text
-from diagnose.report.console import obeys, stderr_console
+from diagnose.report.console import obeys, stderr_console, telling
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,7 +43,9 @@ class Progress:
         self._lead = _ERASE_LINE if obeys(self._stream) else ""
 
     def __call__(self, what: str, how_far: str = "") -> None:
-        if what and not self._quiet:
+        if self._quiet or not what:
+            return
+        with telling(self._stream):
             self._stream.write(f"{self._lead}diagnose: {text.clean(what)} … {how_far}".rstrip() + "\n")
             self._stream.flush()
 

@@ -10,18 +10,21 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from diagnose.errors import UsageError
 from diagnose.run.child.shared_state import RECORDING, SharedState
+from diagnose.run.child.signals import is_caught
 from diagnose.run.gpu_state import GpuState
 from diagnose.run.job.folder import JobFolder
 from diagnose.run.job.heartbeat import begin, show_sign, write_end
+from diagnose.run.job.torchrun import signals_the_script
 from diagnose.run.record import new_record, write_record
 from diagnose.run.settings import RunOutcome, Settings, Target
+from diagnose.run.signals import ENDING, FOR_THE_SCRIPT, Handler, heard_by, signal_name
 from diagnose.run.stage import Stage, Stages
 from diagnose.run.target import check
 from diagnose.run.tree import MARKER, end_all, processes_of
@@ -34,7 +37,7 @@ _POLL_S = 0.1
 _GRACE_AFTER_DONE_S = 15.0
 _GRACE_AFTER_ASKING_S = 5.0  # for a stop at the next tick
 _GRACE_AFTER_SIGNAL_S = 3.0
-_GRACE_AFTER_SIGTERM_S = 20.0  # for the script's own way to end; torchrun gives 30, and a report is to follow
+_GRACE_AFTER_SIGTERM_S = 20.0  # for a trial's own way to end
 _GRACE_WHILE_WRITING_S = 20.0  # for a recording that the signal interrupts
 _GRACE_LEFTOVERS_S = 2.0  # for loader workers to notice that their parent has gone
 
@@ -49,7 +52,7 @@ def launch(
     """Run `target` and leave what was recorded in the run folder `out`, which is created.
 
     `job`: with the other launchers of the job, if there are any; the caller has to see to its end
-    (`presence`) and then to `tidy` the folder. `progress` is told several times a second what the recording
+    (`heartbeat`) and then to `tidy` the folder. `progress` is told several times a second what the recording
     is at. Raises UsageError if there is no such target and ScriptFailed if it is not valid Python, and
     UsageError if a GPU is asked for and torch sees none. Every other end of the script is an outcome.
     """
@@ -86,6 +89,7 @@ def launch(
         timeout_s=settings.timeout_s,
         watches_gpu=watches_gpu,
         progress=_with_signs(progress, job),
+        passes_signals_on=not signals_the_script(os.environ),
     )
     outcome = run.to_its_end()
     if keeps_record:
@@ -156,6 +160,7 @@ class Run:
     `plan` is for our hooks in it and names the folder they write into; `environment` is the script's own. The
     child's standard streams are ours, unless everything it prints is to go to the file `prints_to`.
     `keeps_parts`: whether what it recorded until its time limit is of use; if not, it is ended at once.
+    `passes_signals_on`: those that come to us; if not, they come to the child as well.
     """
 
     def __init__(
@@ -169,17 +174,20 @@ class Run:
         progress: Progress | None = None,
         prints_to: Path | None = None,
         keeps_parts: bool = True,
+        passes_signals_on: bool = True,
     ) -> None:
         self._command, self._cwd = command, plan["cwd"]
         self._timeout_s, self._watches_gpu, self._prints_to = timeout_s, watches_gpu, prints_to
-        self._keeps_parts = keeps_parts
-        self._keeps_clocks_in = Path(plan["folder"]) if plan.get("watch") else None
+        self._keeps_parts, self._passes_signals_on = keeps_parts, passes_signals_on
+        self._watches = bool(plan.get("watch"))
+        self._keeps_clocks_in = Path(plan["folder"]) if self._watches else None
         self._progress = progress or (lambda stage: None)
         self._id = uuid.uuid4().hex
         self._shared = SharedState(plan["folder"], plan.get("node", 0))
         self._environment = _with_hooks(environment, self._id, plan)
         self._interrupts = 0
-        self._terminate = False
+        self._came: list[signal.Signals] = []
+        self._passed_on = 0  # of those
         self.gpu_state: dict[str, Any] | None = None
 
     @property
@@ -192,49 +200,56 @@ class Run:
 
     def to_its_end(self) -> RunOutcome:
         began = time.monotonic()
-        handlers: dict[signal.Signals, Callable[[int, object], None]] = {
+        handlers: dict[signal.Signals, Handler] = {
+            **dict.fromkeys(FOR_THE_SCRIPT, self._on_signal),
             signal.SIGINT: self._on_interrupt,
-            signal.SIGTERM: self._on_terminate,
-            signal.SIGUSR1: self._on_ask,  # a scheduler may send it to all processes of a job: none dies
         }
-        with _handlers(handlers):
+        with heard_by(handlers):
             child = self._started()
-            gpu = GpuState(
-                lambda: {process.pid for process in processes_of(self._id, child.pid)}, self._keeps_clocks_in
-            )
-            if self._watches_gpu:
-                gpu.start()
             try:
-                reason = self._watch(child, began)
+                reason = self._watch_with_gpu(child, began)
+                if reason is not None:
+                    self._end(child, reason)
             finally:
-                self.gpu_state = gpu.stop()
-            if reason is not None:
-                self._end(child, reason)
-            elif child.returncode < 0:
+                while not self._ended(child, _POLL_S):
+                    pass  # somebody else ends it, or watching it failed: then it runs on as without us
+            if reason is None and child.returncode < 0:
                 reason = "killed"
             if reason is not None:
-                self._sweep(child.pid)
+                self._sweep()
         code = child.returncode
-        name = signal.Signals(-code).name if code < 0 else None
         return RunOutcome(
             reason or ("crashed" if code else "finished"),
             code if code >= 0 else None,
-            name,
+            signal_name(-code) if code < 0 else None,
             time.monotonic() - began,
         )
 
     def _started(self) -> subprocess.Popen[bytes]:
+        """With the files that whoever started us left open for it; ours are not inherited."""
         if self._prints_to is None:
-            return subprocess.Popen(self._command, env=self._environment, cwd=self._cwd)
+            return subprocess.Popen(self._command, env=self._environment, cwd=self._cwd, close_fds=False)
         with self._prints_to.open("wb") as printed:
             return subprocess.Popen(
                 self._command,
                 env=self._environment,
                 cwd=self._cwd,
+                close_fds=False,
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=subprocess.STDOUT,
             )
+
+    def _watch_with_gpu(self, child: subprocess.Popen[bytes], began: float) -> str | None:
+        gpu = GpuState(
+            lambda: {process.pid for process in processes_of(self._id, child.pid)}, self._keeps_clocks_in
+        )
+        try:
+            if self._watches_gpu:
+                gpu.start()
+            return self._watch(child, began)
+        finally:
+            self.gpu_state = gpu.stop()
 
     def _watch(self, child: subprocess.Popen[bytes], began: float) -> str | None:
         """Wait for the child. The reason why it ends or is to be ended; None if the script came to its
@@ -242,11 +257,14 @@ class Run:
         """
         stages = Stages(self._shared)
         done_at = None
-        while not _ended(child, _POLL_S):
+        while not self._ended(child, _POLL_S):
             now = time.monotonic()
-            self._progress(stages.now())
-            if self._terminate or self._interrupts > 1:
+            with contextlib.suppress(Exception):  # a terminal that is gone, a full disk: the script goes on
+                self._progress(stages.now())
+            if self._interrupts > 1 or (self._is_told_to_end and not self._keeps_parts):
                 return "interrupted"
+            if self._is_told_to_end:
+                continue  # whoever told it knows how long it may take to save, and ends it after that
             if self._timeout_s is not None and now - began >= self._timeout_s:
                 return "timeout"
             if self._shared.done:
@@ -256,7 +274,9 @@ class Run:
             elif self._interrupts:
                 # in case the signal did not reach the child, or it goes on regardless
                 self._shared.request_stop(by_ctrl_c=True)
-        if self._interrupts or self._terminate:
+        if self._interrupts or signal.SIGTERM in self._came:
+            return "interrupted"
+        if self._is_told_to_end and not self._keeps_parts:
             return "interrupted"
         return "stopped" if self._shared.done else None
 
@@ -269,28 +289,29 @@ class Run:
         an exception in whatever code of the script runs just then.
         """
         asks = reason == "interrupted" or (reason == "timeout" and self._keeps_parts)
-        if asks and self._interrupts < 2 and not self._terminate:
+        if asks and self._interrupts < 2 and not self._is_told_to_end:
             self._shared.request_stop()
-            if _ended(child, _GRACE_AFTER_ASKING_S):
+            if self._ended(child, _GRACE_AFTER_ASKING_S):
                 return
-        if reason == "interrupted" and not self._terminate:
+        if reason == "interrupted" and not self._is_told_to_end:
             _signal(child, signal.SIGINT)
-            if _ended(child, _GRACE_AFTER_SIGNAL_S):
+            if self._ended(child, _GRACE_AFTER_SIGNAL_S):
                 return
-        _signal(child, signal.SIGTERM)
-        if not _ended(child, _GRACE_AFTER_SIGTERM_S if self._terminate else self._grace_s()):
+        if not self._is_told_to_end:
+            _signal(child, signal.SIGTERM)
+        grace_s = _GRACE_AFTER_SIGTERM_S if self._is_told_to_end else self._grace_s()
+        if not self._ended(child, grace_s) and (reason == "interrupted" or not self._is_told_to_end):
             child.kill()
-            child.wait()
 
     def _grace_s(self) -> float:
         """From SIGTERM to SIGKILL: what is recorded is to be written."""
         recording = self._keeps_parts and any(slot.state == RECORDING for slot in self._shared.slots())
         return _GRACE_WHILE_WRITING_S if recording else _GRACE_AFTER_SIGNAL_S
 
-    def _sweep(self, child_pid: int) -> None:
+    def _sweep(self) -> None:
         """No process of a run that did not end by itself is left behind."""
         deadline = time.monotonic() + _GRACE_LEFTOVERS_S
-        while leftovers := processes_of(self._id, child_pid):
+        while leftovers := processes_of(self._id):
             if time.monotonic() >= deadline:
                 end_all(leftovers, self._grace_s())
                 return
@@ -299,12 +320,36 @@ class Run:
     def _on_interrupt(self, number: int, frame: object) -> None:
         self._interrupts += 1
 
-    def _on_terminate(self, number: int, frame: object) -> None:
-        self._terminate = True
+    def _on_signal(self, number: int, frame: object) -> None:
+        self._came.append(signal.Signals(number))
 
-    def _on_ask(self, number: int, frame: object) -> None:
-        """A run that is watched is recorded again; others care for no such wish."""
-        self._shared.ask_for_snap()
+    @property
+    def _is_told_to_end(self) -> bool:
+        """By somebody else."""
+        return any(number in ENDING for number in self._came)
+
+    def _ended(self, child: subprocess.Popen[bytes], within_s: float) -> bool:
+        """Whether it ends within that time. Until then it is passed what signals come."""
+        deadline = time.monotonic() + within_s
+        while True:
+            self._pass_on(child)
+            left_s = max(0.0, deadline - time.monotonic())
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(min(_POLL_S, left_s))
+                return True
+            if not left_s:
+                return False
+
+    def _pass_on(self, child: subprocess.Popen[bytes]) -> None:
+        """The script handles them or dies of them, as without us. SIGUSR1 also asks a run that is watched for
+        a recording, which its process does by itself if it can.
+        """
+        for number in self._came[self._passed_on :]:
+            self._passed_on += 1
+            if number == signal.SIGUSR1 and self._watches and not is_caught(child.pid, number):
+                self._shared.ask_for_snap()
+            elif self._passes_signals_on:
+                _signal(child, number)
 
 
 def _with_hooks(environment: dict[str, str], run_id: str, plan: dict[str, Any]) -> dict[str, str]:
@@ -320,8 +365,14 @@ def _with_hooks(environment: dict[str, str], run_id: str, plan: dict[str, Any]) 
 
 
 def _interpreter_flags() -> list[str]:
-    """The flags we were started with, but for those that would shut out PYTHONPATH."""
-    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    """The flags we were started with, but for those that would shut out PYTHONPATH: of -I what else it
+    stands for is left.
+    """
+    flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    if sys.flags.isolated:
+        flags += ["-s", "-P"]
+    if getattr(sys.__stdout__, "write_through", False):
+        flags.append("-u")  # no flag of sys.flags
     return [flag for flag in flags if flag not in ("-I", "-E")]
 
 
@@ -330,25 +381,3 @@ def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
     if child.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             child.send_signal(number)
-
-
-def _ended(child: subprocess.Popen[bytes], within_s: float) -> bool:
-    try:
-        child.wait(within_s)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
-
-
-@contextlib.contextmanager
-def _handlers(handlers: dict[signal.Signals, Callable[[int, object], None]]) -> Iterator[None]:
-    """Signal handlers for as long as the child runs; only the main thread may have any."""
-    before = {}
-    try:
-        with contextlib.suppress(ValueError):
-            for number, handler in handlers.items():
-                before[number] = signal.signal(number, handler)
-        yield
-    finally:
-        for number, handler_before in before.items():
-            signal.signal(number, handler_before)

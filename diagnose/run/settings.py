@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import dataclass
 from typing import Literal
+
+from diagnose.run.signals import signal_number
 
 FEWEST_STEPS = 5  # that a comparison of runs can rest on
 
@@ -54,4 +55,4 @@ class RunOutcome:
             return 0
         if self.exit_code is not None:
             return self.exit_code
-        return 128 + signal.Signals[self.signal] if self.signal else 1
+        return 128 + signal_number(self.signal) if self.signal else 1

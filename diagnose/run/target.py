@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import traceback
+import warnings
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from diagnose.errors import ScriptFailed, UsageError
@@ -36,7 +39,8 @@ def _check_script(cwd: Path, given: str) -> Path:
     if source.startswith(importlib.util.MAGIC_NUMBER) or zipfile.is_zipfile(script):
         return script.resolve().parent  # compiled before, or an archive (.pyz)
     try:
-        compile(source, given, "exec", dont_inherit=True)
+        with warnings_left_to_python():
+            compile(source, given, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         python_says = "".join(traceback.format_exception_only(type(error), error)).rstrip()
         line = getattr(error, "lineno", None)
@@ -45,3 +49,11 @@ def _check_script(cwd: Path, given: str) -> Path:
             f"{place} is not valid Python.", saw=python_says, do="Fix the script and run again."
         ) from error
     return script.resolve().parent
+
+
+@contextmanager
+def warnings_left_to_python() -> Iterator[None]:
+    """What a script is warned of meanwhile: Python says it when the script runs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

@@ -10,14 +10,18 @@ import psutil
 MARKER = "DIAGNOSE_RUN"
 
 
-def processes_of(run_id: str, root_pid: int) -> list[psutil.Process]:
-    """The child, its descendants, and whatever else carries the run's mark in its environment."""
+def processes_of(run_id: str, root_pid: int | None = None) -> list[psutil.Process]:
+    """What carries the run's mark in its environment, and the child with all its descendants.
+
+    `root_pid`: the child's, until it has been waited for: then the number may be another process's.
+    """
     found: dict[int, psutil.Process] = {}
-    with contextlib.suppress(psutil.Error):
-        root = psutil.Process(root_pid)
-        found[root_pid] = root
-        for process in root.children(recursive=True):
-            found[process.pid] = process
+    if root_pid is not None:
+        with contextlib.suppress(psutil.Error):
+            root = psutil.Process(root_pid)
+            found[root_pid] = root
+            for process in root.children(recursive=True):
+                found[process.pid] = process
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             if process.environ().get(MARKER) == run_id:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.run.job import heartbeat as presence
+from diagnose.run.job import heartbeat
 from diagnose.run.job.folder import JobFolder, common_folder
 from diagnose.run.job.heartbeat import begin, close, end, end_record, is_last, is_started_anew, show_sign
 from diagnose.run.record import write_record
@@ -107,7 +107,7 @@ def test_of_two_machines_that_end_together_one_reports() -> None:
 
 
 def test_a_machine_that_is_lost_is_not_waited_for_and_may_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(presence, "_SILENCE_S", 0.4)
+    monkeypatch.setattr(heartbeat, "_SILENCE_S", 0.4)
     first, lost = machines()
     assert end(first, STOPPED)
     assert is_last(first)

@@ -46,7 +46,7 @@ def test_the_page_carries_the_stage_and_the_ticks(tmp_path: Path) -> None:
     )
     child.ticks = 5
     assert parent.ticks == 5
-    child.phase = "é" * 300
+    child.stage = shared_state.Stage("é" * 300)
     assert parent.phase.startswith("é" * 99) and parent.ticks == 0
     assert (parent.leader, parent.last_tick, parent.ranks) == (0, 0, 0)
     assert parent.slots() == []
@@ -67,7 +67,7 @@ def test_the_pace_is_the_one_before_until_two_steps_of_the_phase_were_seen(tmp_p
     assert stages.now() == Stage("timing plain steps", 2, 5, 6.0)
     page.ticks = 14  # a reader that comes late is not told of more steps than there are
     assert stages.now() == Stage("timing plain steps", 5, 5, 0.0)
-    page.phase = "writing the timeline"
+    page.stage = shared_state.Stage("writing the timeline")
     assert stages.now() == Stage("writing the timeline")
 
 

@@ -6,6 +6,7 @@ import compileall
 import shutil
 import subprocess
 import sys
+import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -158,3 +159,11 @@ def test_bytes_that_no_python_reads_are_the_scripts_failure(tmp_path: Path) -> N
     (tmp_path / "train.py").write_bytes(b"\x00\x01")
     with pytest.raises(ScriptFailed, match="not valid Python"):
         check(Target("train.py", False, ()), tmp_path)
+
+
+def test_what_python_warns_of_when_it_runs_the_script_is_not_said_twice(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("x = 1\nprint(x is 1)\n")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        check(Target("train.py", False, ()), tmp_path)
+    assert not said

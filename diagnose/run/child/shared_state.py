@@ -195,10 +195,6 @@ class SharedState:
         """The stage in words."""
         return self.stage.text
 
-    @phase.setter
-    def phase(self, text: str) -> None:
-        self.stage = Stage(text)
-
     # the ranks of this machine
 
     @property

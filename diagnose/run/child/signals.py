@@ -11,7 +11,7 @@ def is_free(number: int) -> bool:
     return (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(number) is signal.SIG_DFL
-        and not _is_caught(number)
+        and not is_caught("self", number)
     )
 
 
@@ -20,10 +20,12 @@ def takes_ctrl_c() -> bool:
     return callable(handler := signal.getsignal(signal.SIGINT)) and handler is not signal.default_int_handler
 
 
-def _is_caught(number: int) -> bool:
-    """As `faulthandler.register` does without Python's knowing; False where the kernel does not tell."""
+def is_caught(process: int | str, number: int) -> bool:
+    """Whether it has a handler for the signal, also one that its Python does not know of, as
+    `faulthandler.register` sets; False where the kernel does not tell.
+    """
     try:
-        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
+        with open(f"/proc/{process}/status", encoding="ascii", errors="replace") as file:
             caught = next(line.split()[1] for line in file if line.startswith("SigCgt:"))
         return bool(int(caught, 16) >> (number - 1) & 1)
     except (OSError, StopIteration, ValueError, IndexError):

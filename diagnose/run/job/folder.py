@@ -54,7 +54,7 @@ def common_folder(peers: Peers, wanted: Path | None) -> JobFolder:
 
 
 def launchers_of(out: Path, node: int) -> Path:
-    """The folder in which the launchers of a machine leave that they are there (`presence`)."""
+    """The folder in which the launchers of a machine leave that they are there (`heartbeat`)."""
     return out / f".launchers-{node}"
 
 

@@ -47,10 +47,15 @@ def show_sign(job: JobFolder) -> None:
 
 
 def end(job: JobFolder, outcome: RunOutcome) -> bool:
-    """Write how this rank ended; whether it was the last on this machine. Raises OSError."""
-    write_end(job.out, job.peers.rank, outcome, job.peers.agent)
-    _say(job, "")
-    present = [file for file in _here(job).iterdir() if file.name.isdecimal()]
+    """Write how this rank ended, if there is room; whether it was the last on this machine."""
+    with contextlib.suppress(OSError):
+        write_end(job.out, job.peers.rank, outcome, job.peers.agent)
+    with contextlib.suppress(OSError):
+        _say(job, "")
+    try:
+        present = [file for file in _here(job).iterdir() if file.name.isdecimal()]
+    except OSError:  # somebody has taken the folder away
+        return False
     if len(present) < job.peers.local_count or any(_is_at_work(file) for file in present):
         return False
     if not _is_first(_here(job) / _OVER):  # another one ended at the same moment

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from diagnose.run.job.folder import JobFolder, is_recorded, recorded_before
@@ -39,7 +40,7 @@ def is_over(job: JobFolder, outcome: RunOutcome, say: Say) -> bool:
     """Called when the script of this launcher has ended: whether the job has, so that this
     launcher is to report and then to `close`.
 
-    A start that is followed by another one is reported only if it recorded everything. Raises OSError.
+    A start that is followed by another one is reported only if it recorded everything.
     """
     if not end(job, outcome):
         return False
@@ -51,5 +52,6 @@ def is_over(job: JobFolder, outcome: RunOutcome, say: Say) -> bool:
         return False
     if not is_last(job):
         return False
-    end_record(job.out, outcome, starts_anew=starts_anew)
+    with suppress(OSError, ValueError):  # no room: what was recorded is reported all the same
+        end_record(job.out, outcome, starts_anew=starts_anew)
     return True

@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import signal
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import psutil
+
+from diagnose.run.signals import overhear
 
 
 @dataclass(frozen=True)
@@ -87,5 +88,4 @@ def outlive_the_script() -> None:
     """From now on signals are for the script alone (`launch.Run` passes them on): when one rank ends,
     torchrun ends all launchers, and the last of them has a report to write; torchrun waits 30 s for that.
     """
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)
+    overhear()

@@ -35,7 +35,7 @@ class Rendezvous:
     def __init__(self) -> None:
         """`rank` is 0 also where there is but one process.
 
-        Raises NoMeeting for a rank that is told so by its launcher alone.
+        Raises NoRendezvous for a rank that is told so by its launcher alone.
         """
         global _blocks
         group = _group()
@@ -62,7 +62,7 @@ class Rendezvous:
             self._store.set(self._key, json.dumps([socket.gethostname(), str(folder)]))
 
     def folder(self) -> Path:
-        """Of the others: where to record. Raises NoMeeting."""
+        """Of the others: where to record. Raises NoRendezvous."""
         told = self._told()
         if told == _OVER:
             raise NoRendezvous("rank 0 has left its block already")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,6 +43,11 @@ def started_by_torchrun(target: Target, ranks: int, logs: Path) -> Target:
 def was_started_by_torchrun(environment: Mapping[str, str]) -> bool:
     """By the variables of a rank; also true of `accelerate launch`, which does it by torchrun."""
     return "TORCHELASTIC_RUN_ID" in environment
+
+
+def signals_the_script(environment: Mapping[str, str]) -> bool:
+    """Whether torchrun started this process: in a session of its own, all of which it signals."""
+    return was_started_by_torchrun(environment) and os.getpgrp() == os.getpid()
 
 
 def without_launcher(environment: Mapping[str, str]) -> dict[str, str]:
