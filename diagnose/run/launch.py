@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from diagnose.errors import UsageError
+from diagnose.run.child.launcher import identity
 from diagnose.run.child.shared_state import RECORDING, SharedState
 from diagnose.run.child.signals import is_caught
 from diagnose.run.gpu_state import GpuState
@@ -357,7 +358,7 @@ def _with_hooks(environment: dict[str, str], run_id: str, plan: dict[str, Any]) 
     hooks = {
         "PYTHONPATH": os.pathsep.join(filter(None, [str(_SITE), environment.get("PYTHONPATH")])),
         MARKER: run_id,
-        "DIAGNOSE_PLAN": json.dumps(plan),
+        "DIAGNOSE_PLAN": json.dumps(plan | {"launcher": identity()}),
         # its exporter writes on the script's stderr
         "KINETO_LOG_LEVEL": environment.get("KINETO_LOG_LEVEL", "99"),
     }

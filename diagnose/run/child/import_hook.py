@@ -123,11 +123,14 @@ def arm() -> None:
 def _begin() -> None:
     import json  # not in every Python process of the run, only in those that import torch
 
+    from .launcher import is_gone
     from .shared_state import SharedState
 
     plan: dict = {}
     try:
         plan = json.loads(os.environ["DIAGNOSE_PLAN"])
+        if is_gone(plan.get("launcher")):
+            return
         SharedState(plan["folder"], plan.get("node", 0)).set_torch_imported()
         if "trial" in plan:
             from .trial import begin

@@ -20,6 +20,7 @@ from .coordinator import RankCoordinator, is_first_in, own_rank
 from .exit_hooks import call_at_every_end
 from .facts.facts import Facts
 from .guard import attempt, guarded
+from .launcher import is_gone
 from .memory.held import held_at
 from .memory.memory_errors import fatal_memory_error
 from .phases.parts import Parts
@@ -60,6 +61,7 @@ class Plan:
     node: int = 0  # which machine of the run this is
     machines: int = 1
     watch: bool = False  # once all is recorded
+    launcher: dict[str, Any] | None = None
 
 
 class Session:
@@ -142,7 +144,7 @@ class Session:
             except Exception as error:
                 phases.abandon(error)
             if phases.over:
-                self._finish(stop=not self.plan.keep_going)
+                self._finish(stop=not (self.plan.keep_going or is_gone(self.plan.launcher)))
         elif self._stops:
             self._stop_all()
         if self._shared.attention:
