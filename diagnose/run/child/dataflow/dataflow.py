@@ -390,9 +390,10 @@ class Dataflow(TorchFunctionMode):
         if group.count in TRIED_ROUNDS and self._first_calls is None:
             if group.is_loop:
                 group.loop = apart(site, group.site)[-1]
-                group.left = self._left(left_of_rounds, call, site, ns, group.count)
-            elif group.are_members:
+            if group.are_members:
                 group.left = self._left(left_of_members, call, site, ns, group.count)
+            elif group.is_loop:
+                group.left = self._left(left_of_rounds, call, site, ns, group.count)
         # what goes on from round to round does so as Python has decided
         return 1 << group.bit | (self._values.decided_bits if depth else 0)
 

@@ -113,7 +113,7 @@ class DataflowFacts:
         """Of the first step, layers of one shape that are called in turn."""
         found = Mendable()
         for group in self.first.groups.values():
-            if group.are_members and group.left is not None:
+            if group.are_tried_members and group.left is not None:
                 trained_ns = group.ns if group.trained else 0
                 found.add(group.site.place, group.ns, trained_ns, group.left, group.count)
         return found

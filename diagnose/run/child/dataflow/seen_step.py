@@ -46,13 +46,19 @@ class Group:
 
     @property
     def are_members(self) -> bool:
-        """Calls of one shape, each with weights of its own."""
+        """Calls of one shape, each with weights of its own, or a slice of them."""
         return self.same_shape and ROUNDS_AT_LEAST <= self.count == len(self.weights)
 
     @property
+    def are_tried_members(self) -> bool:
+        return self.are_members and self.left is not None
+
+    @property
     def could_be_one(self) -> bool:
-        """A loop of a loader's samples, each of its own size, could not."""
-        return self.is_loop and (self.same_shape or self.trained)
+        """A loop of a loader's samples, each of its own size, could not. What is told as members is not told
+        twice.
+        """
+        return self.is_loop and (self.same_shape or self.trained) and not self.are_tried_members
 
 
 @dataclass
