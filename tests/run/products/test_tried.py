@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from diagnose.run.child.places import Place
-from diagnose.run.child.products.tried import Tried
+from diagnose.run.child.products import tried as tried_calls
+from diagnose.run.child.products.tried import Allowance, Tried
 from diagnose.run.child.values import Call, Values
 
 LINE, OTHER = Place("/job/train.py", 20, "main"), Place("/job/train.py", 30, "main")
@@ -66,3 +67,17 @@ def test_after_long_trials_other_kinds_are_not_tried(monkeypatch: pytest.MonkeyP
     for columns in (1, 2, 3, 4):
         assert tried.left("sparse", LINE, call(columns), trial) == 0.5
     assert clock == [600_000_000]
+
+
+def test_all_trials_of_a_look_share_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes 3 of 5 seconds, at other lines and for other ways: there is time for two, and what they told
+    stays.
+    """
+    clock = iter(range(0, 1000, 3))
+    monkeypatch.setattr(tried_calls, "perf_counter_ns", lambda: next(clock) * 1_000_000_000)
+    allowance, (trial, left) = Allowance(5_000_000_000), counted(0.25, 0.5, 0.75)
+    some, others = Tried(allowance), Tried(allowance)
+    assert some.left("sparse", LINE, call(), trial) == 0.25
+    assert others.left("order", OTHER, call(), trial) == 0.5
+    assert some.left("sparse", OTHER, call(), trial) is None and left == [0.75]
+    assert some.left("sparse", LINE, call(), trial) == 0.25

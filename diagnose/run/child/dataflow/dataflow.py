@@ -27,6 +27,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
@@ -42,6 +43,7 @@ from ..places import Place, Places
 from ..products.members_trial import left_of_members
 from ..products.products import Products
 from ..products.rounds_trial import left_of_rounds
+from ..products.tried import Allowance
 from ..products.zeros import is_root_of_diagonal
 from ..steps.clock import ENGINE
 from ..tensors import tensors_in
@@ -150,7 +152,8 @@ class Dataflow(TorchFunctionMode):
         self._bits: dict[tuple[Any, int], list[int]] = {}  # of groups, by key of the site and segment
         self._calls = self._group_count = self._segment = self._steps = 0
         self._step = self._first = SeenStep()
-        self._products = Products()  # of the first step
+        self._allowance = Allowance()
+        self._products = Products(self._allowance)  # of the first step
         self._later, self._shifted, self._feeds = [], Shifted(), Feeds()
         self._known, self._one_end = KnownParts(self._values), OneEnd()
         self._written: set[int] = set()  # values (by number) that were written to
@@ -401,7 +404,8 @@ class Dataflow(TorchFunctionMode):
         """Of groups at the same instructions, with tensors of the same shapes, the first is tried."""
         key = trial, site.key, count, tuple(tensor.shape for tensor in call.given)
         if key not in self._tried:
-            self._tried[key] = attempt("trying calls at once", lambda: trial(call, ns, count), None)
+            tried = partial(self._allowance.share_left, lambda: trial(call, ns, count))
+            self._tried[key] = attempt("trying calls at once", tried, None)
         return self._tried[key]
 
     def _reads_of_step(self) -> None:

@@ -16,7 +16,7 @@ from .pair_ways import Ways, may_be_first, ways_of
 from .product_order import is_turn
 from .product_trial import LONG_NS, share_left
 from .sorted_few import Few
-from .tried import Tried
+from .tried import Allowance, Tried
 
 _NUMBERS_AT_LEAST = 2_000  # of what is made in between
 _KEPT_AT_MOST = 16
@@ -54,11 +54,11 @@ class _Made:
 class CallPairs:
     """Told of each call of a step, and of its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, allowance: Allowance) -> None:
         self._made: dict[int, _Made] = {}  # by the numbers of results, and of their transposes
         self._turned: set[int] = set()  # the latter
         self._kept: list[_Made] = []  # the last few with a call
-        self._tried = Tried()
+        self._tried = Tried(allowance)
 
     def call(
         self, call: Call, result: Tensor, numbers: Sequence[int], by: By | None

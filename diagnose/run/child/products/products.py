@@ -33,7 +33,7 @@ from .separable import column_and_row, left_as_two
 from .signal_layout import is_signal, left_with_channels_last
 from .sparse_trial import is_by_coordinates, left_if_by_rows, left_if_sparse
 from .taps import left_without_padding
-from .tried import Tried
+from .tried import Allowance, Tried
 from .underflow import left_with_bound, underflowing
 from .whole_rows import left_as_rows, moved_rows
 from .zeros import is_depthwise, nearly_empty
@@ -69,12 +69,13 @@ WAYS = (
 class Products:
     """Told of each call of the step on a line of the user's: `add`, then `made`; and of its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, allowance: Allowance) -> None:
+        """``allowance``: for what is tried."""
         self.ways: defaultdict[str, Mendable] = defaultdict(Mendable)
         self.depthwise: dict[Place, Sum] = {}  # convolutions, of channels by themselves
         self.large_bytes: Counter[Place] = Counter()  # of results that are no views
         self._rows, self._factored, self._attention = RepeatedRows(), Factored(), WrittenAttention()
-        self._equal, self._pairs, self._tried = EqualRows(), CallPairs(), Tried()
+        self._equal, self._pairs, self._tried = EqualRows(), CallPairs(allowance), Tried(allowance)
         self._repeated: Call | None = None  # the last call whose rows were repeated
         # by the number of a value the call that made it: line, ns, and ns if it is trained
         self._made_by: dict[int, By] = {}
