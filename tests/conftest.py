@@ -5,6 +5,7 @@ that does. `make test-quick` leaves them out (`-m 'not live'`).
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,11 @@ LIVE_FILES = {
 }
 HERE = Path(__file__).parent
 _OF_LIBRARIES = {"PYTEST_CURRENT_TEST", "TORCHINDUCTOR_CACHE_DIR"}  # set for the whole process
+
+for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    # a shell script ignores them for what it starts with `&`, and so would the scripts of these tests
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 _started: list[str] = []  # scripts, by the test that runs
 

@@ -40,7 +40,7 @@ from diagnose.trace.notes import Note
 # Timeline ÷ plain step, beyond which scaling back is guesswork: a script seen once at
 # 21 times had a ledger that was wrong.
 MOST_DISTORTION = 3.0
-# the share from which a saving counts as medium: noise above it hides findings worth acting on
+# noise above it hides findings that are worth acting on
 TOO_NOISY_SHARE = 0.05
 OUT_OF_MEMORY = "out-of-memory"  # the rule
 

@@ -228,7 +228,11 @@ def how_sure(finding: Finding, document: Document) -> str:
     if known.measured_ms is not None:
         return f"{rule} The saving was measured by running the script with the fix."
     if known.predicted_ms is not None:
-        replay = "The saving comes from replaying the recorded steps with the fix made"
+        replay = (
+            "The saving is what plain steps with this work took beyond the others, spread over all steps"
+            if finding.saving.scope == "average"
+            else "The saving comes from replaying the recorded steps with the fix made"
+        )
         return f"{rule} {replay}; confidence is {known.confidence}: {known.reason}."
     if known.at_most_ms is not None and not document.prediction_missing:
         return f"{rule} The saving is an upper bound, for the rest of the step may hide part of it."

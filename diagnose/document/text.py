@@ -21,6 +21,7 @@ SELDOM = {  # kinds of what only some steps do
     "evaluation": "an evaluation",
     "checkpoint": "saving",
     "figure": "drawing",
+    "training": "training",
     "gathering": "collecting data",
     "work": "between steps",
 }

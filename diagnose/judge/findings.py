@@ -90,12 +90,13 @@ def without_explained(finding: Finding, others: Sequence[Finding]) -> Finding:
     """The finding without the lines that another one blames most and saves half as much at or more; quiet
     where that is all of them.
     """
-    known = {
-        (one.culprits[0].file, one.culprits[0].line): one.saves_ms
-        for one in others
-        if one is not finding and one.state == "fires" and one.culprits and one.rule.saving.scope in IN_MS
-        if finding.rule.gives_way_to(one.rule.id)
-    }
+    known: dict[tuple[str, int], float] = {}
+    for one in others:
+        if one is finding or one.state != "fires" or not one.culprits:
+            continue
+        if one.rule.saving.scope in IN_MS and finding.rule.gives_way_to(one.rule.id):
+            line = one.culprits[0].file, one.culprits[0].line
+            known[line] = max(known.get(line, 0.0), one.saves_ms)
     left = tuple(
         culprit
         for culprit in finding.culprits

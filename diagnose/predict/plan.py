@@ -103,7 +103,7 @@ def _planned(
         gains = _gains_ms(left, made, changes, prediction)
         gains.update((rule, saved_ms) for rule, saved_ms in proven_ms.items() if rule in gains)
         chosen = _next(left, gains, made, changes, prediction, measured)
-        rows, before_ms = [], total_ms
+        rows, before, before_ms = [], made, total_ms
         for one in chosen:
             change = changes[one.finding.rule.id]
             more_ms = _at_stake(_gain_ms(change, made, prediction), one)
@@ -119,6 +119,8 @@ def _planned(
             one.finding.rule.id in proven_ms or one.finding.rule.severity for one in chosen
         )
         planned += [replace(row, group="plan" if is_worth_it else "minor") for row in rows]
+        if not is_worth_it:  # nobody makes it: what follows comes without it
+            made, total_ms = before, before_ms
         left = [one for one in left if one not in chosen]
     return [*planned, *rest]
 

@@ -105,7 +105,8 @@ def _most_ms(
     Without a wait the host runs ahead, which gains more than the wait itself: as much as the replay says.
     Other workers gain the wait for the loader at most.
     """
-    edit, floor_ms = finding.rule.saving.edit, prediction.limit_ms
+    edit = finding.rule.saving.edit
+    floor_ms = prediction.limit_ms if finding.rule.saving.scope == "step" else None
     bound_ms, step_ms = at_most_ms(finding, prediction.measured), stepped_ms(finding, prediction)
     more = 1.0 if edit in LOADERS else max(1.0, width.high)
     most_ms = step_ms if bound_ms is None else times_odds(bound_ms, step_ms, more)

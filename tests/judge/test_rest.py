@@ -82,3 +82,10 @@ def test_what_the_fix_leaves_of_a_line_counts_for_nobody() -> None:
     most = replace(part, left=0.3)  # 4.2 of the 6 ms
     for found in ([most, rows], [rows, most]):
         assert lines_of(each_line_once(found)) == {"known-part-in-loop": [7], "unread-results": [9]}
+
+
+def test_of_several_that_explain_a_line_the_one_counts_that_saves_most() -> None:
+    """In whatever order they come: 3 of line 7's 3 ms, and 0.4."""
+    large, small = other(7, 3.0), replace(other(7, 0.4), rule=RULES["small-ops"])
+    for found in ([OWN, large, small], [OWN, small, large]):
+        assert [one.line for one in without_explained(OWN, found).culprits] == [9]

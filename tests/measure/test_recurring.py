@@ -42,6 +42,10 @@ GENERATES = [
     ["train.py", 30, "<module>", "model.py: generate"],
     ["model.py", 12, "generate", "torch/nn/modules/module.py: _call_impl"],
 ]
+CRITIC = [
+    ["train.py", 30, "<module>", "train.py: train_critic"],
+    ["train.py", 17, "train_critic", "torch/_tensor.py: backward"],
+]
 ACTS = [COLLECT, ["train.py", 14, "collect_rollout", "torch/nn/modules/module.py: _call_impl"]]
 
 
@@ -58,7 +62,7 @@ def looked_at(
     """A look a ms, at the end of each: at ``lines`` of that step until its last 10 ms, then at training
     (``train``). ``batch``, ``trained``: what evaluations and training give the model.
     """
-    stacks = [train, EVALUATE, SAVE, MOVES, ACTS, GENERATES]
+    stacks = [train, EVALUATE, SAVE, MOVES, ACTS, GENERATES, CRITIC]
     ns, stack, begin = [], [], 0.0
     for number, length in enumerate(plain_ms):
         for ms in range(1, int(length)):

@@ -156,6 +156,16 @@ def test_noise_hides_what_is_counted_in_the_steps_up_to_a_medium_saving() -> Non
     assert order(fired(between, 15), step=noisy) == ["cure"]
 
 
+def test_what_nobody_makes_is_in_no_sum() -> None:
+    """12.8 of 16 ms of some steps are less than this noise, 9 ms of each step are not."""
+    noisy = step_of([93.6, 100, 106.4])
+    some_steps = Saving("remove", "average", ratio=0.2, between=(0.0, 0.7))
+    between = replace(CURES, saving=some_steps)
+    rows = {row.finding.rule.id: row for row in all_of(fired(between, 16), fired(ELSEWHERE, 9), step=noisy)}
+    assert {rule: row.group for rule, row in rows.items()} == {"cure": "minor", "elsewhere": "plan"}
+    assert rows["elsewhere"].cumulative_ms == pytest.approx(9)
+
+
 def test_batches_of_different_shapes_hide_only_what_is_below_five_percent() -> None:
     """The same steps: they differ because their batches do."""
     differ = step_of([93.6, 100, 106.4], shapes=3)

@@ -4,12 +4,16 @@ takes most.
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from diagnose.document.headline import headline_of
+from diagnose.document.text import SELDOM
+from diagnose.measure.areas.recurring import WorkKind
 from diagnose.pipeline import Analysis
 from diagnose.report import account
-from tests.measure.test_recurring import ACTS, EVALUATE, looked_at
+from tests.measure.test_recurring import ACTS, CRITIC, EVALUATE, looked_at
 
 STEPS = [40.0 if number % 10 == 5 else 10 for number in range(30)]
 
@@ -42,3 +46,15 @@ def test_what_a_rule_tells_is_not_told_twice() -> None:
     fires = [finding.rule for finding in document.findings if finding.state == "fires"]
     assert "recurring-evaluation" in fires
     assert document.seldom == []
+
+
+def test_every_kind_of_work_has_words() -> None:
+    assert set(get_args(WorkKind)) == set(SELDOM)
+
+
+def test_a_training_of_another_model_between_the_steps_is_named() -> None:
+    """As a critic's after every tenth: what went backward in it makes it one."""
+    document = Analysis(looked_at(STEPS, dict.fromkeys((5, 15, 25), CRITIC))).document
+    (work,) = document.seldom
+    assert work.kind == "training"
+    assert "(training, mostly" in account.looks(document)[0]

@@ -140,7 +140,7 @@ class Finding(Struct, kw_only=True):
     ]
     severity: Annotated[
         Severity | None,
-        described("Of a rule that fires, by the share at stake: high from 20 %, medium from 5 %, low below."),
+        described("Of a rule that fires, by the share at stake: high from 20 %, medium from 8 %, low below."),
     ]
     refines: Annotated[
         str | None, described("The row of the ledger, or the more general rule, that it explains.")

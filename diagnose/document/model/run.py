@@ -229,7 +229,7 @@ class SeldomWork(Struct, kw_only=True):
 
     file: Annotated[str, described("Where it is called.")]
     line: Annotated[int, described("Where it is called.")]
-    kind: Annotated[str, described("evaluation, checkpoint, figure, gathering (of data) or work.")]
+    kind: Annotated[str, described("evaluation, checkpoint, figure, training, gathering (of data) or work.")]
     every: Annotated[float, described("It comes back after so many steps.")]
     ms_per_step: Annotated[float, described("Of the average step.")]
     share: Annotated[float, described("Of the average step, 0–1.")]

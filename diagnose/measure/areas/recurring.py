@@ -6,6 +6,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from typing import Literal
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from diagnose.measure.missing import NO_PLAIN_STEPS, NOT_RECORDED, Missing
 from diagnose.measure.recurring import TRAINS, Line, Recurring
 from diagnose.measure.sources import Sources
 from diagnose.measure.view import once
+
+WorkKind = Literal["evaluation", "checkpoint", "figure", "training", "gathering", "work"]
 
 SAVES = (
     r"^(torch/serialization\.py|safetensors\b.*|joblib\b.*|.*/?pickle\.py): (save|dump|save_file|_save)\b"
@@ -57,7 +60,7 @@ def _share(work: Recurring, pattern: str) -> float:
     return found / sum(work.looks.values())
 
 
-def kind_of(work: Recurring, source: str, *, is_trained_on: bool = False) -> str:
+def kind_of(work: Recurring, source: str, *, is_trained_on: bool = False) -> WorkKind:
     """evaluation, checkpoint, figure, training, gathering (of what is trained on), or work. ``source``: the
     text of the line that calls it; ``is_trained_on``: it makes what a training is given.
     """
@@ -84,7 +87,7 @@ def _at_ends(work: Recurring, measured: Measured) -> bool:
 
 
 @once
-def _kinds(measured: Measured) -> list[tuple[Recurring, str]]:
+def _kinds(measured: Measured) -> list[tuple[Recurring, WorkKind]]:
     """The works that are no part of taking a batch, with their kinds. What every step of the detail phase
     does is none: in plain steps it took long by chance.
     """
