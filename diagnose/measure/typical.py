@@ -67,15 +67,15 @@ def typical(steps: Stretches, *, vary: bool = False, apart: np.ndarray | None = 
     ``vary``: steps take different times by nature, and none is too long or short. ``apart``: which do what
     only some steps do.
     """
-    chosen, delayed = least_delayed(steps)
     lengths_ns = steps.lengths_ns
+    period = period_of(lengths_ns)
+    chosen, delayed = _least_delayed_by_place(steps, period)
     if (
         chosen[1:].sum() >= FEWEST and lengths_ns[0] > lengths_ns[1:][chosen[1:]].max()
     ):  # it follows what ended the phase before it
         chosen[0] = False
     if vary:
         return Typical(chosen, lengths_ns, delayed)
-    period = period_of(lengths_ns)
     if period == 1 and (apart is None or not apart.any()):
         return Typical(chosen & _ordinary(lengths_ns, chosen), lengths_ns, delayed)
     others = np.ones(len(lengths_ns), bool) if apart is None else ~apart
@@ -88,6 +88,17 @@ def typical(steps: Stretches, *, vary: bool = False, apart: np.ndarray | None = 
     if period > 1:
         return Typical(chosen & whole_periods(lengths_ns, period), lengths_ns, delayed, period)
     return Typical(chosen & _ordinary(lengths_ns, chosen), lengths_ns, delayed)
+
+
+def _least_delayed_by_place(steps: Stretches, period: int) -> tuple[np.ndarray, bool]:
+    """At each place of the period by itself: of a longer step the same delay is a smaller share."""
+    places = np.arange(len(steps.wall_ns)) % period
+    chosen, delayed = np.zeros(len(places), bool), False
+    for place in range(min(period, len(places))):
+        here = places == place
+        chosen[here], are_delayed = least_delayed(steps.where(here))
+        delayed |= are_delayed
+    return chosen, delayed
 
 
 def least_delayed(steps: Stretches) -> tuple[np.ndarray, bool]:

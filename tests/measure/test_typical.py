@@ -418,3 +418,18 @@ def test_of_steps_that_are_all_delayed_a_little_the_long_ones_do_not_stand_for_a
     found = typical(steps_of(wall, [2.0] * 40))
     assert found.mean_ns == pytest.approx(68 * MS)
     assert not found.delayed  # nor by much
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        [0.3, 0.3],  # 3 % of the short ones and 1.5 of the long ones
+        [0.1, 0.8],  # 1 % and 4
+    ],
+)
+def test_of_steps_that_alternate_both_kinds_stand_for_all_however_much_delay_each_has(
+    lost: list[float],
+) -> None:
+    steps = typical(steps_of([10.0, 20.0] * 20, lost * 20))
+    assert steps.period == 2 and steps.chosen.all()
+    assert steps.mean_ns / MS == pytest.approx((10 - lost[0] + 20 - lost[1]) / 2)
