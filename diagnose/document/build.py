@@ -290,6 +290,7 @@ def _saving(assessed: Assessed) -> model.Saving:
         reason=known.reason if known else None,
         measured_ms=None,  # see `with_measurement`
         verdict=None,
+        of_ms=assessed.of_ms,
     )
 
 

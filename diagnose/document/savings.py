@@ -95,8 +95,9 @@ def before_ms(finding: Finding, document: Document) -> float | None:
     average one longer than the typical one.
     """
     usual_ms = ledger_ms(document)
-    extra_ms = finding.ms_per_step if finding.saving.scope == "average" else None
-    return usual_ms + (extra_ms or 0.0) if usual_ms else None
+    if finding.saving.scope != "average" or not usual_ms:
+        return usual_ms or None
+    return finding.saving.of_ms or usual_ms + (finding.ms_per_step or 0.0)
 
 
 def _with_share(value: float | None, whole_ms: float | None, per: str) -> str:

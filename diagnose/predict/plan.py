@@ -32,8 +32,9 @@ class Assessed:
     """A finding with what is at stake. ``group``: plan, alternative, minor,
     hypothetical, information; None unless it fires.
 
-    ``cumulative_ms``: what it gains together with all before it in the plan, ms of a plain step, and
-    ``change``, of the recorded steps, to replay it; None where that cannot be predicted.
+    ``of_ms``: the step that ``share`` is of. ``cumulative_ms``: what it gains together with all before it in
+    the plan, ms of a plain step, and ``change``, of the recorded steps, to replay it; None where that cannot
+    be predicted.
     """
 
     finding: Finding
@@ -44,6 +45,7 @@ class Assessed:
     group: Group | None
     because_of: str | None  # the rule that explains the same time better
     alternative_to: str | None = None  # the rule in the plan after whose fix this one gains nothing more
+    of_ms: float | None = None
     cumulative_ms: float | None = None
     change: Change | None = None
 
@@ -231,6 +233,7 @@ def _assessed(finding: Finding, cause: str | None, measured: Measured, predictio
         _severity(share, finding.rule.severity),
         _group(finding, saving, bound, cause, measured),
         cause,
+        of_ms=step_ms,
     )
 
 

@@ -156,6 +156,15 @@ def test_noise_hides_what_is_counted_in_the_steps_up_to_a_medium_saving() -> Non
     assert order(fired(between, 15), step=noisy) == ["cure"]
 
 
+def test_a_row_says_which_step_its_share_is_of() -> None:
+    """10 ms a step on average of some steps only, of a step of 110; 40 of each step of 100."""
+    between = replace(CURES, saving=Saving("remove", "average"))
+    (some,) = plan(fired(between, 10))
+    assert (some.of_ms, some.share) == (pytest.approx(110), pytest.approx(10 / 110))
+    (each,) = plan(fired(HIDES, 40))
+    assert (each.of_ms, each.share) == (pytest.approx(100), pytest.approx(0.4))
+
+
 def test_what_nobody_makes_is_in_no_sum() -> None:
     """12.8 of 16 ms of some steps are less than this noise, 9 ms of each step are not."""
     noisy = step_of([93.6, 100, 106.4])

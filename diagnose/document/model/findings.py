@@ -109,6 +109,10 @@ class Saving(Struct, kw_only=True):
         Measured | None, described("Null where it was not measured, or no change was found.")
     ]
     verdict: Annotated[Verdict | None, described("What came of `verify`; null if the fix was not tried.")]
+    of_ms: Annotated[
+        float | None,
+        described("The step that it comes off, the average one if the scope is average; null if not known."),
+    ] = None
 
 
 class Lacking(Struct, kw_only=True):
