@@ -8,7 +8,7 @@ import difflib
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -27,7 +27,7 @@ from diagnose.predict.new_ledger import ledger_after
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.ranks import Ranks
 from diagnose.predict.replay import Edit
-from diagnose.predict.saving import OUTCOMES, change_of, events_in, host_work
+from diagnose.predict.saving import OUTCOMES, change_of, events_in, host_work, more_on_average_ms
 from diagnose.predict.widths import Width, width_of
 from diagnose.trace.distinct import distinct
 from diagnose.trace.intervals import intersect
@@ -65,7 +65,8 @@ class Asked:
 @dataclass(frozen=True)
 class Answer:
     """ms of the plain step. ``now_ms`` is of a steady one, more than ``recorded_ms``
-    where the host ran ahead of the GPU.
+    where the host ran ahead of the GPU; and with ``seldom_ms``, what is asked about and only some steps have,
+    of the average one. The rows are of a usual step.
 
     ``range_ms``: of the new step, best first; None where nothing asked about is uncertain by
     itself. ``error``: of the replay of the recording as it is, 0-1. ``replayed_steps`` of
@@ -82,6 +83,7 @@ class Answer:
     step_count: int
     rows_now_ms: dict[str, float]
     rows_then_ms: dict[str, float]
+    seldom_ms: float = 0.0
 
 
 def checked(questions: Iterable[Question]) -> list[Question]:
@@ -108,23 +110,33 @@ def what_if(questions: Sequence[Question], prediction: Prediction) -> Answer:
     view = prediction.measured.timeline
     assert view is not None and prediction.error is not None
     changes = {outcome: changes_of(questions, prediction, outcome) for outcome in OUTCOMES}
-    steps = {outcome: prediction.step_ms(made) for outcome, made in changes.items()}
+    seldom_ms = _seldom_ms(questions, prediction.measured)
+    now_ms = prediction.recorded_ms + seldom_ms
+    steps = {outcome: prediction.step_ms(made) + seldom_ms for outcome, made in changes.items()}
     rows_now_ms = ledger_after(prediction)
+    of_each_step = [replace(change, average_ms=0.0) for change in changes["guess"]]
     return Answer(
         asked=tuple(
             Asked(question, _now_ms(question, prediction.measured, rows_now_ms), _is_fix(question))
             for question in questions
         ),
         recorded_ms=prediction.measured.number("step_ms"),
-        now_ms=prediction.recorded_ms,
+        now_ms=now_ms,
         then_ms=steps["guess"],
-        range_ms=_range_ms(prediction.recorded_ms, steps, questions),
+        range_ms=_range_ms(now_ms, steps, questions),
         error=prediction.error,
         replayed_steps=prediction.replay.graph.step_count,
         step_count=view.step_count,
         rows_now_ms=rows_now_ms,
-        rows_then_ms=ledger_after(prediction, changes["guess"]),
+        rows_then_ms=ledger_after(prediction, of_each_step),
+        seldom_ms=seldom_ms,
     )
+
+
+def _seldom_ms(questions: Sequence[Question], measured: Measured) -> float:
+    """By which the average step is longer than a usual one, for what is asked about."""
+    rules = {question.name for question in questions if _is_fix(question)}
+    return sum(more_on_average_ms(_judged(_rules()[name], measured), measured) for name in sorted(rules))
 
 
 @dataclass(frozen=True)

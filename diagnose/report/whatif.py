@@ -33,6 +33,7 @@ def whatif_document(answer: Answer, target: str) -> dict[str, Any]:
         "step_ms": answer.now_ms,
         "step_ms_then": answer.then_ms,
         "step_ms_range": list(answer.range_ms) if answer.range_ms else None,
+        "seldom_ms": answer.seldom_ms,
         "saved_ms": answer.now_ms - answer.then_ms,
         "saved_share": _share(answer.now_ms - answer.then_ms, answer.now_ms),
         "self_replay_error": answer.error,
@@ -136,7 +137,7 @@ def _lines(document: dict[str, Any]) -> list[Text]:
             for row in document["ledger"]
             if _shows(row, document["step_ms"])
         ),
-        Text(_row("The step", document["step_ms"], document["step_ms_then"]), style="bold"),
+        Text(_row(*_step_row(document)), style="bold"),
         Text(),
         Text(_trust(document), style="dim"),
     ]
@@ -168,10 +169,17 @@ def _step(document: dict[str, Any]) -> str:
     now_ms, then_ms, saved = document["step_ms"], document["step_ms_then"], document["saved_share"]
     if abs(saved) < SMALLEST_SHARE:
         return f"A step still takes {text.ms(now_ms)}: other work takes that long all the same."
+    takes = "A step takes on average" if document.get("seldom_ms") else "A step takes"
     return (
-        f"A step takes {text.ms(then_ms)} instead of {text.ms(now_ms)}, {text.ms(now_ms - then_ms)} "
+        f"{takes} {text.ms(then_ms)} instead of {text.ms(now_ms)}, {text.ms(now_ms - then_ms)} "
         f"({text.share(saved)}) less."
     )
+
+
+def _step_row(document: dict[str, Any]) -> tuple[str, float, float]:
+    """The sum of the rows, which are of a usual step; and of what only some have, if that is asked about."""
+    title = "The average step" if document.get("seldom_ms") else "The step"
+    return title, document["step_ms"], document["step_ms_then"]
 
 
 def _range(document: dict[str, Any]) -> str:

@@ -13,6 +13,8 @@ from diagnose.judge.timelines import measured_case, trace_from_text
 from diagnose.predict.prediction import Prediction
 from diagnose.predict.whatif import Answer, Question, checked, what_if
 from diagnose.predict.widths import times_odds, widths
+from diagnose.report.whatif import _lines, whatif_document
+from tests.measure.test_recurring import EVALUATE, looked_at
 
 from .test_bound import case
 from .test_graph import ITEM, repeated
@@ -117,6 +119,23 @@ def test_a_rule_removed_is_its_fix_with_its_range() -> None:
     assert answer.range_ms == pytest.approx(
         (10 - times_odds(6, 10, width.high), 10 - times_odds(6, 10, width.low))
     )
+
+
+def test_what_only_some_steps_have_comes_off_the_average_step() -> None:
+    """A usual step of 10 ms, and an evaluation of 90 after every tenth: 19 on average. The rows stay."""
+    plain_ms = [100.0 if number % 10 == 5 else 10 for number in range(30)]
+    busy = "main  0  1000  step  ProfilerStep#1\nmain  0  1000  op  aten::mm"
+    measured = looked_at(plain_ms, dict.fromkeys((5, 15, 25), EVALUATE), timeline=busy)
+    answer = what_if([Question("remove", "recurring-evaluation")], Prediction(measured))
+    left = 9 * measured.number("recurring_evaluations_left")
+    assert answer.seldom_ms == pytest.approx(9)
+    assert (answer.now_ms, answer.then_ms) == pytest.approx((19, 10 + left))
+    assert sum(answer.rows_then_ms.values()) == pytest.approx(10)
+    assert answer.rows_then_ms == pytest.approx(answer.rows_now_ms)
+    (line,) = [
+        str(line) for line in _lines(whatif_document(answer, "train")) if "instead of 19.0 ms" in str(line)
+    ]
+    assert line.startswith("A step takes on average ")
 
 
 def test_a_rule_shrunk_is_what_it_looks_at() -> None:
