@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -170,14 +171,12 @@ def _distorted(measured: Measured) -> Iterator[Doubt]:
 def _least_distortion(measured: Measured) -> float:
     """The shortest recorded step ÷ the plain one; nan where one of them is missing.
 
-    Of few steps one may be slow by itself.
+    Of few steps one may be slow by itself. Where a GPU is behind, one may have no time of it at all.
     """
     view = measured.timeline
-    return (
-        float(np.diff(view.windows).min()) / 1e6 / measured.number("plain_step_ms")
-        if view is not None
-        else float("nan")
-    )
+    lengths_ns = np.diff(view.windows) if view is not None else np.empty(0)
+    lasting_ns = lengths_ns[lengths_ns > 0]
+    return float(lasting_ns.min()) / 1e6 / measured.number("plain_step_ms") if len(lasting_ns) else math.nan
 
 
 def _noisy(document: Document, measured: Measured) -> Iterator[Doubt]:

@@ -87,13 +87,13 @@ def test_what_batches_hold_is_no_noise() -> None:
 EPOCHS = {"num_workers": 0, "dataset_length": 60, "batches_per_epoch": 6, "iterator_start_ms": [1, 1, 1]}
 
 
-def of_epochs(plain_ms: list[float], **loader: object) -> Measured:
+def of_epochs(plain_ms: list[float], first_tick: int = 2, **loader: object) -> Measured:
     """The plain phase begins with the end of the third batch, so its third step
     fetches the sixth: the epoch's last.
     """
     clock = {
         "per_step": {"fetch": 1.0},
-        "phases": [{"name": "plain", "first_tick": 2, "tick_ns": ticks(plain_ms)}],
+        "phases": [{"name": "plain", "first_tick": first_tick, "tick_ns": ticks(plain_ms)}],
     }
     facts = {"loaders": [EPOCHS | loader]}
     return measured_case({"timeline": TWO_STEPS, "clock": clock, "plain_ms": plain_ms, "facts": facts})
@@ -118,6 +118,14 @@ def test_slow_steps_at_an_epochs_end_are_the_epochs() -> None:
         0,
         pytest.approx(30 / 12),
     )
+
+
+def test_what_follows_an_end_that_is_not_counted_is_not_counted_either() -> None:
+    """Batches 7 to 14: the step of the seventh, after which the first plain one is left out, and of the 13th
+    begin an epoch. The step of the eighth catches up by 20 ms; the second end takes 40.
+    """
+    one = of_epochs([70.0, 30, 10, 10, 10, 10, 50, 10], first_tick=5)
+    assert (one.metric("epoch_ends_seen"), one.metric("epoch_end_ms")) == (1, 40)
 
 
 def test_what_the_workers_start_costs_is_not_the_epoch_ends() -> None:

@@ -252,6 +252,9 @@ def _epoch_ends_seen(measured: Measured) -> Value | Missing:
 def _epoch_end_ms(measured: Measured) -> Value | Missing:
     seen, steps_ms = measured.needed("epoch_ends_seen"), _settled_ns(measured) / 1e6
     at_ends = _is_slow(measured) & at_epoch_ends(measured)[1:] & ~steps_of_another_rhythm(measured)[1:]
+    into_epoch = steps_into_epoch(measured)
+    if len(into_epoch) > 1 and into_epoch[0] < 1 <= into_epoch[1]:  # it follows an end that is not counted
+        at_ends[0] = False
     return (
         float((steps_ms[at_ends] - np.median(steps_ms)).sum()) / seen
         if seen
