@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from diagnose.judge.findings import Finding
+from diagnose.judge.rules import IN_MS
 from diagnose.measure.measured import Measured
 from diagnose.measure.selection import SELECTORS, Selection
 from diagnose.measure.view import Intervals
-from diagnose.trace.intervals import intersect, total
+from diagnose.trace.intervals import intersect, total, union
 
 # So much of a finding's time has to lie in another's before they are one; the rest is what
 # marks and edges of ranges differ by.
@@ -23,7 +26,7 @@ def better_explained(findings: Sequence[Finding], measured: Measured) -> dict[st
     Either rules that refine it explain most of its time, or another rule does that blames the same line.
     """
     firing = [finding for finding in findings if finding.state == "fires"]
-    causes = {one.rule.id: cause for one in firing if (cause := _by_children(one, firing))}
+    causes = {one.rule.id: cause for one in firing if (cause := _by_children(one, firing, measured))}
     times = {one.rule.id: _time(one, measured) for one in firing if one.culprits}
     for one in firing:
         others = [
@@ -37,13 +40,28 @@ def better_explained(findings: Sequence[Finding], measured: Measured) -> dict[st
     return {rule: _last(rule, causes) for rule in causes}
 
 
-def _by_children(finding: Finding, firing: Sequence[Finding]) -> str | None:
-    """The costliest rule that refines this one, if all that do explain most of its time."""
-    children = [one for one in firing if one.rule.refines == finding.rule.id]
+def _by_children(finding: Finding, firing: Sequence[Finding], measured: Measured) -> str | None:
+    """The costliest rule that refines this one, if all that do explain most of its time: two of them may be
+    about the same part of it.
+    """
+    children = [
+        one for one in firing if one.rule.refines == finding.rule.id and one.rule.saving.scope in IN_MS
+    ]
     explained = sum(one.ms_per_step or 0.0 for one in children)
     if not children or explained < SAME_TIME_SHARE * (finding.ms_per_step or 0.0):
         return None
+    if len(children) > 1 and _covered(finding, children, measured) < SAME_TIME_SHARE:
+        return None
     return max(children, key=lambda one: one.ms_per_step or 0.0).rule.id
+
+
+def _covered(finding: Finding, others: Sequence[Finding], measured: Measured) -> float:
+    """The share of its time in which one of the others' lies; 1 where a trace does not tell."""
+    own, theirs = _time(finding, measured), [_time(other, measured) for other in others]
+    known = [time for time in theirs if time is not None]
+    if own is None or not total(own) or len(known) < len(theirs):
+        return 1.0
+    return total(intersect(union(np.concatenate(known)), own)) / total(own)
 
 
 def _same_line(finding: Finding, other: Finding) -> bool:

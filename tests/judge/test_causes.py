@@ -50,6 +50,22 @@ def test_children_count_together_and_the_costliest_is_named() -> None:
     assert better_explained(found, STEP) == {"parent": "b"}
 
 
+def test_children_that_are_about_the_same_part_explain_no_more_than_that() -> None:
+    """Both are about the reads, 50 of the loop's 300 µs."""
+    found = [
+        fired(named("parent"), 1.0, 5),
+        fired(named("a", refines="parent", selector="host_reads"), 0.4, 6),
+        fired(named("b", refines="parent", selector="host_reads"), 0.5, 7),
+    ]
+    assert better_explained(found, STEP) == {}
+
+
+def test_what_is_no_time_of_a_step_explains_none() -> None:
+    known = replace(RULES["row-loop"].saving, scope="information")
+    found = [fired(named("parent"), 1.0, 5), fired(named("child", refines="parent", saving=known), 0.9, 6)]
+    assert better_explained(found, STEP) == {}
+
+
 def test_a_backward_through_the_generator_is_one_finding() -> None:
     """The trace tells of a graph run twice at the generator's own line, its gradients at the line that calls
     it.
