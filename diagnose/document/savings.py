@@ -254,5 +254,5 @@ def why_minor(finding: Finding, document: Document) -> str:
         else "the noise of this run"
     )
     if predicted is not None and noise is not None and predicted.best_guess >= noise:
-        return f"on top of the fixes above it gains less than {than}"
+        return f"after the fixes above, what is left of it is less than {than}, or than a tenth of it"
     return f"below {than}"
