@@ -14,7 +14,7 @@ from diagnose.predict.prediction import Prediction
 def account_rows(
     rows: list[RowAccount], prediction: Prediction, sources: Sources
 ) -> tuple[list[model.RowAccount], float | None]:
-    """The rows that have spenders, and the named share; None without a step."""
+    """The rows that have spenders, and the share of the plain step that has a name; None without a step."""
     measured = prediction.measured
     step_ms = measured.number("step_ms")
     # by name, and which part is its own: of all that it does, in whichever row
@@ -47,8 +47,9 @@ def account_rows(
         for row in rows
         if row.spenders
     ]
-    whole_ns = sum(row.ns for row in rows)
-    return shown_rows, sum(row.named_ns for row in rows) / whole_ns if whole_ns else None
+    whole_ms = sum(measured.row_ms(row.row) for row in rows)
+    named_ms = sum(measured.row_ms(row.row) * row.named_ns / row.ns for row in rows if row.ns)
+    return shown_rows, named_ms / whole_ms if whole_ms else None
 
 
 def shown(name: Name, sources: Sources) -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
+from diagnose.document.account import account_rows
 from diagnose.judge.timelines import measured_case
 from diagnose.measure.account import RowAccount, account
 from diagnose.measure.spenders import Spender
@@ -253,3 +257,13 @@ def test_headroom_is_what_the_step_would_take_less_without_the_spender() -> None
 def test_a_trace_without_a_step_has_no_account() -> None:
     assert account(measured_case({"timeline": "main 0 10 op aten::mm"})) != []
     assert rows("main  0  10  op  aten::mm")["operators"].named_ns == 10_000
+
+
+def test_what_has_a_name_is_a_share_of_the_plain_step() -> None:
+    """The host ran ahead: 60 of the recorded 100 µs are idle and nameless, and none of the plain step."""
+    plain_ms = {"python": 0.0, "compute": 40.0}
+    measured = SimpleNamespace(number=lambda _: 40.0, row_ms=plain_ms.__getitem__)
+    rows_of_step = [RowAccount("python", 60, 0, []), RowAccount("compute", 40, 30, [])]
+    prediction: Any = SimpleNamespace(measured=measured)
+    nothing: Any = None
+    assert account_rows(rows_of_step, prediction, nothing) == ([], 0.75)
