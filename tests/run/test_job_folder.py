@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -54,6 +56,12 @@ def test_one_chooses_the_folder_and_the_others_wait_for_it(tmp_path: Path) -> No
     waiting.join(30)
     assert (first.out, first.keeps_record) == (tmp_path / "out", True)
     assert [(one.out, one.keeps_record) for one in told] == [(tmp_path / "out", False)]
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its names of files are UTF-8")
+def test_a_folders_name_need_not_be_utf_8(tmp_path: Path) -> None:
+    first, second = both(peers(0), peers(1), tmp_path / os.fsdecode(b"r\xe9sultats"))
+    assert first.out == second.out and os.fsencode(second.out.name) == b"r\xe9sultats"
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])

@@ -166,7 +166,7 @@ def _agreement(peers: Peers) -> Path:
 
 def _tell(peers: Peers, out: Path) -> None:
     unfinished = _agreement(peers).with_suffix(".unfinished")
-    unfinished.write_text(str(out), encoding="utf-8")
+    unfinished.write_bytes(os.fsencode(out))  # names of folders need not be UTF-8
     unfinished.replace(_agreement(peers))
 
 
@@ -180,7 +180,7 @@ def _told(peers: Peers) -> Path:
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):
             if _agreement(peers).stat().st_uid == os.getuid():
-                return Path(_agreement(peers).read_text(encoding="utf-8"))
+                return Path(os.fsdecode(_agreement(peers).read_bytes()))
         time.sleep(_POLL_S)
     raise UsageError(
         "the launcher of local rank 0 did not say where the run is recorded",
