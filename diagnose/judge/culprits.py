@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -39,11 +39,12 @@ def culprits(
 ) -> tuple[Culprit, ...]:
     """The lines that hold the selector's events, costliest first; none if no line is known."""
     if isinstance(selector, FactSelector):
-        return _from_facts(measured, selector)
+        return _from_facts(measured, selector, ms_per_step)
     return _from_events(measured, selector, ms_per_step)
 
 
-def _from_facts(measured: Measured, selector: FactSelector) -> tuple[Culprit, ...]:
+def _from_facts(measured: Measured, selector: FactSelector, ms_per_step: float) -> tuple[Culprit, ...]:
+    """Together no more than the finding, which takes no more than what it is part of."""
     places = selector.places(measured)
     by_line: dict[tuple[str, int, str], Culprit] = {}
     for one in [] if isinstance(places, Missing) else [place for place in places if place.file]:
@@ -52,7 +53,10 @@ def _from_facts(measured: Measured, selector: FactSelector) -> tuple[Culprit, ..
         by_line[line] = Culprit(
             *line, so_far.calls_per_step + one.count_per_step, so_far.ms_per_step + (one.ms_per_step or 0.0)
         )
-    return tuple(sorted(by_line.values(), key=lambda culprit: -culprit.ms_per_step)[:MOST])
+    whole_ms = sum(culprit.ms_per_step for culprit in by_line.values())
+    part = min(1.0, ms_per_step / whole_ms) if whole_ms and ms_per_step else 1.0
+    parts = [replace(culprit, ms_per_step=culprit.ms_per_step * part) for culprit in by_line.values()]
+    return tuple(sorted(parts, key=lambda culprit: -culprit.ms_per_step)[:MOST])
 
 
 def _from_events(measured: Measured, selector: Selector, ms_per_step: float) -> tuple[Culprit, ...]:

@@ -106,7 +106,8 @@ def without_explained(finding: Finding, others: Sequence[Finding]) -> Finding:
         return finding
     if not left:
         return Finding(finding.rule, "quiet", finding.evidence)
-    return replace(finding, culprits=left, ms_per_step=sum(culprit.ms_per_step for culprit in left))
+    gone_ms = sum(culprit.ms_per_step for culprit in finding.culprits if culprit not in left)
+    return replace(finding, culprits=left, ms_per_step=(finding.ms_per_step or 0.0) - gone_ms)
 
 
 def _judged(rule: Rule, above: list[Rule], measured: Measured) -> Finding:
