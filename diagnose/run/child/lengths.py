@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import random
-import sys
 from typing import Any
 
-import torch
 from torch.utils.data import DataLoader, IterableDataset
 
 from .identical import random_state_kept
+from .loading.randomness import is_generator
 
 
 def length(sized: Any) -> int | None:
@@ -40,9 +38,5 @@ def _is_torchs(sized: Any) -> bool:
 
 
 def _may_draw(sized: Any) -> bool:
-    numpy = sys.modules.get("numpy")
-    kinds = (torch.Generator, random.Random) + (
-        (numpy.random.Generator, numpy.random.RandomState) if numpy is not None else ()
-    )
     held = getattr(sized, "__dict__", {}).values()
-    return not _is_torchs(sized) and any(isinstance(value, kinds) for value in held)
+    return not _is_torchs(sized) and any(map(is_generator, held))

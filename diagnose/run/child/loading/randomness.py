@@ -45,7 +45,7 @@ def generator_states(dataset: Any) -> list[str] | None:
     states = [repr(hash(random.getstate())), _of_torch(torch.default_generator)]
     if numpy is not None:
         states.append(_of_legacy(numpy.random))
-    return states + [_state(value) for value in _reached(dataset) if _reader(value) is not None]
+    return states + [_state(value) for value in _reached(dataset) if is_generator(value)]
 
 
 def _reached(dataset: Any) -> Iterator[Any]:
@@ -66,8 +66,13 @@ def _reached(dataset: Any) -> Iterator[Any]:
             if module not in modules and module.partition(".")[0] not in _WITHOUT:
                 modules.add(module)
                 beside = list(getattr(sys.modules.get(module), "__dict__", {}).values())
-                inside += [one for one in beside if _reader(one) is not None]
+                inside += [one for one in beside if is_generator(one)]
             waiting.extend((one, depth + 1) for one in inside)
+
+
+def is_generator(value: Any) -> bool:
+    """Whether it gives other random numbers once it was asked for some. numpy is not imported for that."""
+    return _reader(value) is not None
 
 
 def _reader(value: Any) -> Callable[[Any], str] | None:
@@ -79,6 +84,8 @@ def _reader(value: Any) -> Callable[[Any], str] | None:
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(value, numpy.random.Generator):
         return lambda generator: repr(generator.bit_generator.state)
+    if numpy is not None and isinstance(value, numpy.random.BitGenerator):
+        return lambda generator: repr(generator.state)
     if numpy is not None and isinstance(value, numpy.random.RandomState):
         return _of_legacy
     return None

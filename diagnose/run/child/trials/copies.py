@@ -12,7 +12,6 @@ import copy
 import functools
 import itertools
 import os
-import random
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -30,6 +29,7 @@ from ..facts.models import CallCounts
 from ..guard import guarded
 from ..identical import random_state_kept
 from ..inspection import compiler_in_use, in_backward, without_saved_tensors_hooks
+from ..loading.randomness import is_generator
 from ..one_core import alone_on_a_core
 from ..patching import Patches
 from ..phases.schedule import SECOND
@@ -188,20 +188,14 @@ def _is_copied(value: Any, parts: set[int]) -> bool:
     while isinstance(value, functools.partial):
         value = value.func
     is_method = isinstance(value, MethodType) and id(value.__self__) in parts
-    return is_method or isinstance(value, _COPIED) or _is_drawn_from(value)
-
-
-def _is_drawn_from(value: Any) -> bool:
-    """Whether it gives other random numbers once it was asked for some; without importing numpy."""
-    is_numpys = type(value).__module__.startswith("numpy.random.")
-    return is_numpys or isinstance(value, (torch.Generator, random.Random))
+    return is_method or isinstance(value, _COPIED) or is_generator(value)
 
 
 def _cloned(arguments: Arguments) -> Arguments:
     """What a copy may write to and draw from: the script's stay as they are."""
 
     def of_its_own(value: Any) -> Any:
-        return copy.deepcopy(value) if _is_drawn_from(value) else map_tensors(_clone, value)
+        return copy.deepcopy(value) if is_generator(value) else map_tensors(_clone, value)
 
     args, kwargs = arguments
     return tuple(map(of_its_own, args)), {name: of_its_own(value) for name, value in kwargs.items()}
