@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -19,6 +20,8 @@ SAME_TIME_SHARE = 0.8
 # the metric of what a late rank keeps of its time when it is as fast as the others
 LATE_PART, MOST_LEFT = ("late_part_left", 0.5)
 
+Times = Mapping[str, Callable[[], Intervals | None]]  # by rule, see `_time`; worked out when first asked for
+
 
 def better_explained(findings: Sequence[Finding], measured: Measured) -> dict[str, str]:
     """Rule id → id of the rule that explains the same time better. A rule that is a key is never a value.
@@ -26,8 +29,8 @@ def better_explained(findings: Sequence[Finding], measured: Measured) -> dict[st
     Either rules that refine it explain most of its time, or another rule does that blames the same line.
     """
     firing = [finding for finding in findings if finding.state == "fires"]
-    causes = {one.rule.id: cause for one in firing if (cause := _by_children(one, firing, measured))}
-    times = {one.rule.id: _time(one, measured) for one in firing if one.culprits}
+    times = {one.rule.id: functools.cache(functools.partial(_time, one, measured)) for one in firing}
+    causes = {one.rule.id: cause for one in firing if (cause := _by_children(one, firing, times))}
     for one in firing:
         others = [
             other
@@ -40,7 +43,7 @@ def better_explained(findings: Sequence[Finding], measured: Measured) -> dict[st
     return {rule: _last(rule, causes) for rule in causes}
 
 
-def _by_children(finding: Finding, firing: Sequence[Finding], measured: Measured) -> str | None:
+def _by_children(finding: Finding, firing: Sequence[Finding], times: Times) -> str | None:
     """The costliest rule that refines this one, if all that do explain most of its time: two of them may be
     about the same part of it.
     """
@@ -50,14 +53,14 @@ def _by_children(finding: Finding, firing: Sequence[Finding], measured: Measured
     explained = sum(one.ms_per_step or 0.0 for one in children)
     if not children or explained < SAME_TIME_SHARE * (finding.ms_per_step or 0.0):
         return None
-    if len(children) > 1 and _covered(finding, children, measured) < SAME_TIME_SHARE:
+    if len(children) > 1 and _covered(finding, children, times) < SAME_TIME_SHARE:
         return None
     return max(children, key=lambda one: one.ms_per_step or 0.0).rule.id
 
 
-def _covered(finding: Finding, others: Sequence[Finding], measured: Measured) -> float:
+def _covered(finding: Finding, others: Sequence[Finding], times: Times) -> float:
     """The share of its time in which one of the others' lies; 1 where a trace does not tell."""
-    own, theirs = _time(finding, measured), [_time(other, measured) for other in others]
+    own, theirs = times[finding.rule.id](), [times[other.rule.id]() for other in others]
     known = [time for time in theirs if time is not None]
     if own is None or not total(own) or len(known) < len(theirs):
         return 1.0
@@ -79,16 +82,14 @@ def _same_line(finding: Finding, other: Finding) -> bool:
     )
 
 
-def _explains(
-    other: Finding, finding: Finding, times: dict[str, Intervals | None], measured: Measured
-) -> bool:
+def _explains(other: Finding, finding: Finding, times: Times, measured: Measured) -> bool:
     """Whether the other's time holds most of this one's.
 
     Where each holds the other, the one that knows more does.
     """
     if finding.rule.saving.scope == "hypothetical":
         return finding.rule.selector == other.rule.selector and other.rule.saving.scope == "step"
-    its, own = times[other.rule.id], times[finding.rule.id]
+    its, own = times[other.rule.id](), times[finding.rule.id]()
     if its is None and own is None:
         return _explains_lines(other, finding)
     if its is None or own is None or not total(own):
