@@ -10,7 +10,7 @@ from torch.overrides import _get_current_function_mode
 
 from diagnose.run.child.dataflow.dataflow import Dataflow
 from diagnose.run.child.places import Places
-from tests.run.dataflow.looking import HERE, seen
+from tests.run.dataflow.looking import HERE, looking, seen
 
 
 def test_slow_steps_are_looked_at_twice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,3 +75,23 @@ def test_a_call_that_is_over_holds_nothing_until_the_end_of_the_step() -> None:
 
     seen(step)
     assert gone[1] is None
+
+
+def test_of_a_step_of_too_many_calls_the_first_ones_are_told_beside_the_time_of_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And nothing that the others may have read."""
+    monkeypatch.setattr("diagnose.run.child.dataflow.dataflow._CALLS_AT_MOST", 3)
+    network, rows = torch.nn.GRU(16, 8, batch_first=True, bidirectional=True), torch.rand(4, 30, 16)
+
+    def step() -> None:
+        outputs = network(rows)[0]
+        torch.relu(outputs[:, -1])
+        for _ in range(20):
+            outputs.sum()
+
+    flow = looking()
+    step()
+    assert flow.step() and flow.facts is not None
+    assert flow.facts["calls_ns"] >= 20 * 10_000
+    assert flow.facts["one_end"] == [] and "unread" not in flow.facts

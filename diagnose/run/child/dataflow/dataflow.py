@@ -37,7 +37,7 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode
 from ..accelerator import is_capturing
 from ..guard import attempt, guarded
 from ..inspection import compiler_in_use, inside_a_mode, without_saved_tensors_hooks
-from ..line_sums import Sum
+from ..line_sums import Mendable, Sum
 from ..patching import Patches
 from ..places import Place, Places
 from ..products.members_trial import left_of_members
@@ -59,7 +59,7 @@ from .seen_step import TRIED_ROUNDS, Again, Cells, Group, SeenStep
 from .shifted import Shifted
 from .unread import METADATA, Reads
 
-_CALLS_AT_MOST = 50_000
+_CALLS_AT_MOST = 50_000  # of a step: of the others only the time is counted
 _GROUPS_AT_MOST = 16_000
 _STEPS, _EARLY = 6, 2  # in early ones values may be met that were made before
 _LONG_NS = 2_000_000_000  # after which two steps are enough: somebody waits
@@ -78,6 +78,7 @@ class Dataflow(TorchFunctionMode):
 
     what = "looking at the dataflow"
     _calls: int
+    _cut: bool  # not all calls of the step are seen: who reads what is not known any more
     _steps: int
     _step: SeenStep
     _first: SeenStep  # the one whose calls are told
@@ -120,10 +121,10 @@ class Dataflow(TorchFunctionMode):
         is_first = self._first_calls is None
         if is_first:
             self._first_calls, self._first = len(self._made), self._step
-        elif self._steps >= _EARLY:
+        elif self._steps >= _EARLY and not self._cut:
             self._later.append(self._step)
         took_long = not is_first and perf_counter_ns() - self._began_ns > _LONG_NS
-        is_last = took_long or self._steps + 1 >= _STEPS
+        is_last = took_long or self._cut or self._steps + 1 >= _STEPS
         if is_first or is_last:
             self.facts = attempt(self.what, self._told, self.facts)
         self._calls, self._step, self._steps = 0, SeenStep(), self._steps + 1
@@ -151,6 +152,7 @@ class Dataflow(TorchFunctionMode):
         self._sites: dict[int, tuple[Site, int, int]] = {}
         self._bits: dict[tuple[Any, int], list[int]] = {}  # of groups, by key of the site and segment
         self._calls = self._group_count = self._segment = self._steps = 0
+        self._cut = False
         self._step = self._first = SeenStep()
         self._allowance = Allowance()
         self._products = Products(self._allowance)  # of the first step
@@ -170,12 +172,22 @@ class Dataflow(TorchFunctionMode):
         kwargs = kwargs or {}
         if not self._looks or os.getpid() != self._pid:
             return func(*args, **kwargs)
-        call = self._before(func, args, kwargs)
+        self._calls += 1
+        self._cut |= self._calls > _CALLS_AT_MOST
+        call = None if self._cut else self._before(func, args, kwargs)
         called_ns = perf_counter_ns()
         result = func(*args, **kwargs)
+        ns = perf_counter_ns() - called_ns
         if call is not None:
-            self._after(call, result, perf_counter_ns() - called_ns)
+            self._after(call, result, ns)
+        elif self._cut:
+            self._add_unseen(func, ns)
         return result
+
+    def _add_unseen(self, func: Callable[..., Any], ns: int) -> None:
+        self._step.calls_ns += ns
+        if func is Tensor.backward:
+            self._step.backward_ns += ns
 
     def _following(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def run_backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
@@ -191,8 +203,6 @@ class Dataflow(TorchFunctionMode):
 
     @guarded("looking at the dataflow")
     def _before(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Call | None:
-        self._calls += 1
-        self._looks = self._calls < _CALLS_AT_MOST
         return Call(self._values, func, args, kwargs)
 
     @guarded("looking at the dataflow")
@@ -437,7 +447,7 @@ class Dataflow(TorchFunctionMode):
         return told_at(ns_of, others)
 
     def _told(self) -> dict[str, Any]:
-        unread = self._unread() if self._steps and self._looks else None
+        unread = self._unread() if self._steps and not self._cut else None
         shifted = self._shifted.calls() if self._steps else None
         known = self._known.calls({key for key, cells in self._first.cells.items() if cells.are_free})
         told = DataflowFacts(
@@ -448,7 +458,7 @@ class Dataflow(TorchFunctionMode):
             self._written,
             shifted,
             known,
-            self._one_end.calls(),
+            Mendable() if self._cut else self._one_end.calls(),
         ).told()
         return told | {"trained_on": [place._asdict() for place in sorted(self._feeds.lines())]}
 
