@@ -4,6 +4,7 @@ at once cancel or crash each other.
 
 from __future__ import annotations
 
+import json
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
@@ -15,13 +16,29 @@ from torch.autograd import profiler as autograd_profiler
 from ..guard import attempt, guarded
 from ..patching import Patches
 
+_NAME = "(not recorded: diagnose was recording)"
+# Scripts take the longest event, or the first: a list of none is an error to them.
+_TRACE = {
+    "traceEvents": [
+        {"ph": "X", "cat": "user_annotation", "name": _NAME, "pid": 0, "tid": 0, "ts": 0, "dur": 1}
+    ]
+}
+
+
+def _one_event() -> autograd_profiler.EventList:
+    """Of 1 us, and with a name that says why there is no other."""
+    event = autograd_profiler.FunctionEvent(0, _NAME, 0, 0, 1, input_shapes=[], stack=[])
+    events = autograd_profiler.EventList([event])
+    events._build_tree()
+    return events
+
 
 class _NoResults:
     """What an inert profiler has recorded: nothing, in the form its own methods expect."""
 
     def save(self, path: str) -> None:
         with open(path, "w", encoding="utf-8") as file:
-            file.write('{"traceEvents": []}')
+            json.dump(_TRACE, file)
 
     def events(self) -> list[Any]:
         return []
@@ -125,8 +142,7 @@ class OtherProfilers:
             profiler.enabled = False
             profiler.entered = True
             profiler.kineto_results = _NoResults()
-            profiler._function_events = autograd_profiler.EventList([])
-            profiler._function_events._build_tree()
+            profiler._function_events = _one_event()
             profiler._needs_processing = False
             self.silenced += 1
         return not profiler.enabled
