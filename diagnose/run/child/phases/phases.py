@@ -537,8 +537,8 @@ class Phases:
         """The results, told how far the recording is."""
         if self._foreign.silenced:
             self._results.note(
-                "The script's own profiler was disabled while ours recorded: its results of this run are "
-                "empty."
+                "The script's own profiler was disabled while ours recorded: its results of this run hold "
+                "nothing of that time."
             )
         self._facts.trials = self._trials.facts
         self._facts.plain.facts.update(self._unrecorded.facts(self._period))
