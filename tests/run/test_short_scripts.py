@@ -29,6 +29,14 @@ def test_four_steps_give_a_timeline_and_lines(run_script: Run) -> None:
     assert run.json("rank0/detail.calls.json")["line"]
 
 
+def test_of_what_ends_with_the_script_its_facts_are_there(run_script: Run) -> None:
+    """Its model and its optimizer are gone by then."""
+    run = run_script("plain", "4", steps=None)
+    assert run.outcome.ended == "finished"
+    (model,), (optimizer,) = run.facts["models"], run.facts["optimizers"]
+    assert (model["class"], optimizer["class"]) == ("Sequential", "Adam")
+
+
 @pytest.mark.long
 def test_twelve_steps_give_plain_steps_too(run_script: Run) -> None:
     # Four steps as before, three to settle, three plain ones: two are left for a timeline of warm steps.

@@ -58,6 +58,24 @@ def test_a_new_view_of_the_same_numbers_is_the_same_and_another_part_is_not() ->
     assert lines(same) == {30: 0.5}
 
 
+def test_an_evaluation_on_samples_of_its_own_repeats_no_forward_that_trains() -> None:
+    """Each time the weights are others."""
+    same, unseen = SameInputs(), torch.ones(4, 2)
+    for _ in range(3):
+        calls(same, (torch.ones(4, 2), TRAIN, True))
+        same.weights_changed()
+        calls(same, (unseen, TEST, False))
+    assert lines(same) == {}
+
+
+def test_two_evaluations_of_the_same_weights_are_one_too_many() -> None:
+    same, unseen = SameInputs(), torch.ones(4, 2)
+    for _ in range(3):
+        same.weights_changed()
+        calls(same, (unseen, TEST, False), (unseen, TEST, False))
+    assert lines(same) == {30: 3 / 5}  # of the first call of all nothing is told
+
+
 def test_calls_before_a_pause_are_not_compared_with() -> None:
     same, batch = SameInputs(), torch.ones(4, 2)
     calls(same, (batch, TRAIN, True))

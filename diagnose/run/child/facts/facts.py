@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import os
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -36,6 +36,7 @@ from ..trials.packed_look import PackedLook
 from ..writing import write_json
 from .compiling import compile_facts
 from .distributed import Distributed
+from .last_read import LastRead
 from .machine import environment
 from .models import CallCounts, model_facts
 from .modes import Modes
@@ -79,6 +80,8 @@ class Facts:
         self.larger_batches = BatchLook(self.calls, places, place_for, uncounted)
         self.rare_work = RareWork(places)
         self._frozen: dict[str, Any] | None = None
+        self._of_models, self._of_optimizers = LastRead[dict[str, Any]](), LastRead[dict[str, Any]]()
+        self._of_all_models: dict[str, Any] = {}  # while there were some
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
         self.untrained = Untrained(
             places,
@@ -172,25 +175,32 @@ class Facts:
             "accelerator": lambda: accelerator.facts(self._parameters_on(models, optimizers)),
             "modes": self._modes.facts,
             "rare_work": lambda: self.rare_work.facts,
-            "module_hooks": lambda: module_hooks((model for model, _ in models), self.places),
             "graphs": self.calls.graphs.facts,
             "cleared_gradients": self.calls.graphs.cleared.facts,
         }
         facts = {name: attempt(f"reading the fact {name}", reader, None) for name, reader in read.items()}
-        facts["optimizers"] = _of_each(
-            "an optimizer", lambda known: optimizer_facts(known[0], known[1]), optimizers
+        facts["optimizers"] = self._of_optimizers.with_those_gone(
+            _of_each("an optimizer", optimizer_facts, optimizers)
         )
-        facts["models"] = _of_each(
-            "a model", lambda known: model_facts(known[0], known[1], self.calls.pairs), models
+        facts["models"] = self._of_models.with_those_gone(
+            _of_each("a model", partial(model_facts, seen=self.calls.pairs), models)
         )
-        facts |= attempt(
-            "reading what is distributed", lambda: self._distributed.facts(model for model, _ in models), {}
-        )
+        if models or not self._of_all_models:
+            self._of_all_models = self._observed_of([model for model, _ in models])
+        facts |= self._of_all_models
         facts |= {
             name: value for name, value in self.plain.facts.items() if name != "frames_compiled_in_steps"
         }
         sources = attempt("keeping the text of cells", lambda: cell_sources(self.places.cells), {})
         return facts | ({"sources": sources} if sources else {})
+
+    def _observed_of(self, models: list[torch.nn.Module]) -> dict[str, Any]:
+        hooks = partial(module_hooks, models, self.places)
+        distributed = partial(self._distributed.facts, models)
+        return {
+            "module_hooks": attempt("reading the fact module_hooks", hooks, None),
+            **attempt("reading what is distributed", distributed, {}),
+        }
 
     def _parameters_on(self, models: list[Any], optimizers: list[Any]) -> set[torch.device]:
         """Where these have their parameters, and those had that are gone."""
@@ -215,7 +225,11 @@ class Facts:
         ]
 
 
-def _of_each(what: str, facts_of: Callable[[Any], dict[str, Any]], known: list[Any]) -> list[dict[str, Any]]:
-    """The facts about each, less those that cannot be read."""
-    read = [attempt(f"looking at {what}", functools.partial(facts_of, one), None) for one in known]
-    return [facts for facts in read if facts is not None]
+def _of_each(
+    what: str, facts_of: Callable[[Any, Place], dict[str, Any]], known: list[tuple[Any, Place]]
+) -> dict[int, dict[str, Any]]:
+    """The facts about each, by id, less those that cannot be read."""
+    read = {
+        id(made): attempt(f"looking at {what}", partial(facts_of, made, place), None) for made, place in known
+    }
+    return {made: facts for made, facts in read.items() if facts is not None}

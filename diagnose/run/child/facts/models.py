@@ -116,6 +116,7 @@ class CallCounts(Observer):
 
     def optimizer(self, optimizer: Any) -> None:
         self._updates += 1
+        self._same_inputs.weights_changed()
         known = self._optimizers.get(id(optimizer))
         if known is None or known() is not optimizer:
             self._optimizers[id(optimizer)] = weakref.ref(optimizer)

@@ -35,6 +35,18 @@ class _Call(NamedTuple):
     place: Place
     with_grad: bool
     given: tuple[_Given, ...]
+    update: int  # how often the weights had been changed before
+
+    def is_repeated(self, earlier: _Call) -> bool:
+        """The same tensors are given. An evaluation after each update, of samples that never change, is none
+        of the one before.
+        """
+        return (
+            bool(self.given)
+            and (self.with_grad or earlier.with_grad or self.update == earlier.update)
+            and len(earlier.given) == len(self.given)
+            and all(map(_Given.is_same, self.given, earlier.given))
+        )
 
 
 class SameInputs:
@@ -42,6 +54,7 @@ class SameInputs:
 
     def __init__(self) -> None:
         self._calls: dict[int, deque[_Call]] = {}  # by model
+        self._updates = 0
         self.forget()
 
     def forget(self) -> None:
@@ -55,19 +68,17 @@ class SameInputs:
         """Calls were missed: those before are compared with no more."""
         self._calls.clear()
 
+    def weights_changed(self) -> None:
+        """By an optimizer."""
+        self._updates += 1
+
     def call(self, model: int, tensors: Iterable[torch.Tensor], place: Place) -> None:
         """Before a call of the model (its id). Raises what a kind of tensor raises that tells no version."""
-        call = _Call(place, torch.is_grad_enabled(), tuple(map(_given, tensors)))
+        call = _Call(place, torch.is_grad_enabled(), tuple(map(_given, tensors)), self._updates)
         before = self._calls.setdefault(model, deque(maxlen=_CALLS_AT_MOST))
         if before:  # of the first nothing can be told
             self._all[place] += 1
-        same = [
-            other
-            for other in before
-            if call.given
-            and len(other.given) == len(call.given)
-            and all(map(_Given.is_same, call.given, other.given))
-        ]
+        same = [earlier for earlier in before if call.is_repeated(earlier)]
         if same:  # what trains is not the one to leave out
             others = [other for other in same if not other.with_grad]
             self._again[others[-1].place if call.with_grad and len(others) == len(same) else place] += 1
