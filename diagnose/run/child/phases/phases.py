@@ -312,11 +312,11 @@ class Phases:
         if name in ("timeline", "detail"):
             self._begin_recording(name, number)
         elif name == "plain":
-            self._facts.plain.begin()
             self._awaited.begin(self._steps_left())
             if self._activities.device:
                 self._after_session = self._activities.has_device
                 self._times.begin_on_devices()
+            self._facts.plain.begin()
         begin_ns = perf_counter_ns()
         self._times.begin(name, number, begin_ns)
         self._times.sample(begin_ns)

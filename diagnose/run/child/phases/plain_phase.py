@@ -38,10 +38,10 @@ class PlainPhase:
             Losses(place_for),
             Scaling(),
             CompiledFrames(),
-            Garbage(places),
             self._memory,
             Usage(),
             LineSamples(places),
+            Garbage(places),  # begun last and stopped first: what ours leave is not the script's
         )
         self._watching: list[_Watcher] = []
 
