@@ -32,6 +32,7 @@ from diagnose.document.queries import (
     each_step,
     in_group,
     is_complete,
+    is_severe_without_ms,
     ledger_ms,
     metric,
     of_recorded,
@@ -78,6 +79,8 @@ def headline_of(document: Document) -> str:
     finding = next(iter(planned(document)), None)
     if finding is not None and finding.rule == OUT_OF_MEMORY:
         return _ran_out("Memory ran out", document)
+    if finding is not None and is_severe_without_ms(finding):
+        return _of_finding(finding, document)
     if document.badge == GPU_NOT_RECORDED:
         nothing = "No GPU work was recorded"
         return _first_that_fits(f"{nothing}; on the host {_largest_part(document)}", nothing)
@@ -160,7 +163,10 @@ def _of_small(finding: Finding, document: Document) -> str:
     if finding.severity != "low" or not saves:
         return ""
     part, cause = _largest_part(document), _within(finding.cause)
-    return _first_that_fits(f"{part}; fix 1 ({cause}) {saves}", f"{part}; fix 1 {saves}")
+    short = part.replace(f" of {each_step(document)}", "")
+    return _first_that_fits(
+        f"{part}; fix 1 ({cause}) {saves}", f"{short}; fix 1 ({cause}) {saves}", f"{part}; fix 1 {saves}"
+    )
 
 
 def _of_finding(finding: Finding, document: Document) -> str:

@@ -83,6 +83,11 @@ def planned(document: Document) -> list[Finding]:
     return [by_rule[row.rule] for row in document.plan]
 
 
+def is_severe_without_ms(finding: Finding) -> bool:
+    """It comes before all that is to be gained: the run is worth nothing, or on another device."""
+    return finding.severity == "high" and finding.share is None
+
+
 def alternatives(finding: Finding, document: Document) -> list[Finding]:
     """Other ways to gain what a finding of the plan gains, best first."""
     return [other for other in in_group(document, "alternative") if other.alternative_to == finding.rule]

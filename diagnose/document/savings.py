@@ -14,6 +14,10 @@ _REFUTED = {
     "slower": "measured: it makes the step slower",
 }
 _UNKNOWN = "not known in ms"
+_MORE_THAN_ITSELF = (
+    "It may save more than this takes itself: such fixes were measured to shorten other work, too."
+)
+ROUNDING = 0.05  # what two significant digits hide
 NOTHING_MS = 0.001  # what would show as less than that
 WIDE = 5  # a range's upper end ÷ its lower one, from which the lower one promises nothing
 
@@ -186,17 +190,22 @@ def in_full(finding: Finding, document: Document) -> str:
     return f"The fix is predicted to save {told}{left}."
 
 
+def more_than_itself(finding: Finding) -> str:
+    """Why a fix may save more than what it is about takes, as a sentence; empty where it does not."""
+    known = finding.saving.predicted_ms
+    if finding.saving.measured_ms is not None or known is None or finding.ms_per_step is None:
+        return ""
+    return _MORE_THAN_ITSELF if known.high > finding.ms_per_step * (1 + ROUNDING) else ""
+
+
 def _left_of_step(row: PlanRow, document: Document) -> str:
     saved, after = row.cumulative_ms, row.step_ms_after
     if saved is None or after is None or is_nothing(saved):
         return ""
     whole = "the same work" if is_whole_trace(document) else "a step"
     step = "an average step" if has_average(document) else whole
-    lead = (
-        "; "
-        if row is document.plan[0]
-        else f"; together with the fixes above {rough_span(saved, saved)}, and "
-    )
+    first = next(row for row in document.plan if row.cumulative_ms is not None)
+    lead = "; " if row is first else f"; together with the fixes above {rough_span(saved, saved)}, and "
     return f"{lead}{step} then takes {less(after, saved)}"
 
 

@@ -84,7 +84,8 @@ def _planned(
     found: list[Assessed], prediction: Prediction, measured: Measured, proven_ms: Mapping[str, float]
 ) -> list[Assessed]:
     """Greedily, what gains most on top of those before it, of equals the easiest. What then gains less than
-    the noise, or little of what it gains alone, is minor; what has no ms comes last.
+    the noise, or little of what it gains alone, is minor; what has no ms comes last, but first of all where
+    it is severe all the same: a run whose loss is NaN need not become faster.
     """
     changes = {
         one.finding.rule.id: change
@@ -124,7 +125,8 @@ def _planned(
         if not is_worth_it:  # nobody makes it: what follows comes without it
             made, total_ms = before, before_ms
         left = [one for one in left if one not in chosen]
-    return [*planned, *rest]
+    severe = [one for one in rest if one.finding.rule.severity == "high"]
+    return [*severe, *planned, *(one for one in rest if one not in severe)]
 
 
 def _next(

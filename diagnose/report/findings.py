@@ -264,7 +264,8 @@ def _heading(finding: Finding, lead: str) -> str:
 def cost(finding: Finding, document: Document) -> str:
     """What the finding's events take, and what is to be gained; empty where neither is known."""
     saves = prose(savings.in_full(finding, document))
-    return " ".join(filter(None, [savings.takes(finding, document), f"**{saves}**" if saves else ""]))
+    more = savings.more_than_itself(finding) if saves else ""
+    return " ".join(filter(None, [savings.takes(finding, document), f"**{saves}**" if saves else "", more]))
 
 
 def evidence(finding: Finding) -> str:

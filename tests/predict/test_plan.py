@@ -192,6 +192,13 @@ def test_what_is_never_right_is_planned_below_the_noise_too_and_severe_without_a
     assert unknown.severity == "high"
 
 
+def test_what_is_severe_without_a_number_comes_before_all_gains() -> None:
+    """A run whose loss is NaN need not become faster."""
+    worthless = Finding(RULES["loss-not-finite"], "fires", (), None, ())
+    unknown = Finding(replace(worthless.rule, id="unknown", severity=None), "fires", (), None, ())
+    assert order(fired(CURES, 40), unknown, worthless) == ["loss-not-finite", "cure", "unknown"]
+
+
 # Half a millisecond of host work before two waits for one kernel, half behind them.
 TWO_SYNCS = """
 main  0    2000  step     ProfilerStep#1

@@ -303,3 +303,30 @@ def test_a_host_that_runs_ahead_is_no_reason_for_caution() -> None:
     document = documents.sick()
     document.notes = [Note(HOST_AHEAD, "The host runs ahead of the GPU."), Note("", "2 events were cut.")]
     assert sentences.set_out(document) == ["2 events were cut."]
+
+
+def test_what_makes_a_run_worth_nothing_leads() -> None:
+    document = documents.sick()
+    (first,) = [finding for finding in document.findings if finding.rule == document.plan[0].rule]
+    change(first, severity="high", share=None, ms_per_step=None, cause="NaN or infinite loss")
+    change(first.saving, scope="component", predicted_ms=None, at_most_ms=None)
+    assert headline_of(document).startswith("NaN or infinite loss (train.py:41); ")
+
+
+def test_a_headline_about_little_names_the_fix() -> None:
+    """`fix 1` alone says nothing."""
+    document = documents.sick()
+    (first,) = [finding for finding in document.findings if finding.rule == document.plan[0].rule]
+    change(first, severity="low", cause="Loading")
+    assert headline_of(document) == "33 % of each step is input wait; fix 1 (loading) saves 2.9–4.1 ms"
+    first.cause = "Loading each sample"
+    assert headline_of(document) == "33 % is input wait; fix 1 (loading each sample) saves 2.9–4.1 ms"
+
+
+def test_a_range_beyond_what_the_finding_takes_is_explained() -> None:
+    document = documents.sick()
+    (first,) = [finding for finding in document.findings if finding.rule == document.plan[0].rule]
+    assert first.saving.predicted_ms is not None and first.ms_per_step == 4.1
+    assert savings.more_than_itself(first) == ""
+    change(first.saving.predicted_ms, high=5.0)
+    assert "more than this takes itself" in savings.more_than_itself(first)
