@@ -21,7 +21,7 @@ from diagnose.predict.bound import at_most_ms
 from diagnose.predict.edits import EDITS, Events
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import Edit, Line
-from diagnose.predict.widths import Width, times_odds, width_of
+from diagnose.predict.widths import Width, is_guess, times_odds, width_of
 
 OUTCOMES: tuple[Outcome, ...] = ("guess", "best", "worst")
 LOADERS = ("overlap", "inline")  # edits of where the loader does its work
@@ -61,7 +61,7 @@ def saving_of(finding: Finding, prediction: Prediction) -> Saving | None:
     low, high = (min(end, most_ms) for end in width.range_ms(tuple(gains), step_ms))
     if saving.between is None:
         high = guess
-    confidence, reason = confidence_of(low, high, width), saving.because
+    confidence, reason = confidence_of(low, high, width, guessed=is_guess(saving)), saving.because
     if prediction.measured.metric("disturbed") is True:
         confidence = "low"
         reason += "; other programs kept the machine busy, so it may be larger or smaller"
@@ -85,11 +85,13 @@ def more_on_average_ms(finding: Finding, measured: Measured) -> float:
     return own_ms if isinstance(whole_ms, Missing) else max(own_ms, float(whole_ms))
 
 
-def confidence_of(low_ms: float, high_ms: float, width: Width) -> Confidence:
-    """By how narrow the range is; never high where too few predictions of its kind were measured."""
+def confidence_of(low_ms: float, high_ms: float, width: Width, *, guessed: bool = False) -> Confidence:
+    """By how narrow the range is; never high where too few predictions of its kind were measured, or what the
+    fix leaves is a guess: a range may be narrow because no more can be gained.
+    """
     if high_ms > WIDE * low_ms:
         return "low"
-    return "high" if high_ms <= NARROW * low_ms and width.known else "medium"
+    return "high" if high_ms <= NARROW * low_ms and width.known and not guessed else "medium"
 
 
 def _most_ms(

@@ -20,6 +20,7 @@ Kind = Literal["whole", "rewritten", "workers", "some-steps", "retimed"]
 # only some have. retimed: the same work in another number format.
 KINDS: tuple[Kind, ...] = ("whole", "rewritten", "workers", "some-steps", "retimed")
 LITTLE_LEFT = 0.2  # of the edited time, up to which it counts as gone
+GUESSED = 0.5  # of the edited time, between what is left at best and at worst: how much is not known
 FILE = Path(__file__).with_name("widths.toml")
 
 
@@ -49,6 +50,12 @@ def kind_of(saving: Saving) -> Kind:
         return "retimed"
     rewritten = not saving.tried and saving.between and saving.between[1] > LITTLE_LEFT
     return "rewritten" if rewritten else "whole"
+
+
+def is_guess(saving: Saving) -> bool:
+    """Whether next to nothing is known of what is left."""
+    best, worst = saving.between or (0.0, 0.0)
+    return not saving.tried and worst - best > GUESSED
 
 
 def times_odds(gain_ms: float, step_ms: float, factor: float) -> float:

@@ -6,7 +6,7 @@ import pytest
 
 from diagnose.judge.rules import Saving, load_rules
 from diagnose.predict.saving import confidence_of
-from diagnose.predict.widths import KINDS, Width, kind_of, times_odds, widths
+from diagnose.predict.widths import KINDS, Width, is_guess, kind_of, times_odds, widths
 
 
 @pytest.mark.parametrize(
@@ -54,5 +54,13 @@ def test_confidence_is_how_narrow_a_range_is_and_whether_it_was_ever_measured() 
     measured, few = Width(0.7, 1.5, 20), Width(0.7, 1.5, 2, known=False)
     assert confidence_of(2.0, 4.0, measured) == "high"
     assert confidence_of(2.0, 4.0, few) == "medium"
+    assert confidence_of(2.0, 4.0, measured, guessed=True) == "medium"
     assert confidence_of(2.0, 6.0, measured) == "medium"
     assert confidence_of(2.0, 9.0, measured) == confidence_of(0.0, 1.0, measured) == "low"
+
+
+def test_what_may_leave_nearly_nothing_or_nearly_all_is_a_guess() -> None:
+    assert is_guess(Saving("shrink", "step", ratio=0.5, between=(0.0, 0.9)))
+    assert not is_guess(Saving("shrink", "step", ratio=0.5, between=(0.3, 0.7)))
+    assert not is_guess(Saving("shrink", "step", ratio=0.5, between=(0.0, 0.9), tried="trial_left"))
+    assert not is_guess(Saving("remove", "step"))
