@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from diagnose.document import model
+from diagnose.document.blame import Touched
+from diagnose.judge.rules import Rule
 from diagnose.measure.account import RowAccount
 from diagnose.measure.names import Name
 from diagnose.measure.sources import Sources
@@ -12,11 +14,16 @@ from diagnose.predict.prediction import Prediction
 
 
 def account_rows(
-    rows: list[RowAccount], prediction: Prediction, sources: Sources
+    rows: list[RowAccount], prediction: Prediction, sources: Sources, planned: list[Rule]
 ) -> tuple[list[model.RowAccount], float | None]:
-    """The rows that have spenders, and the share of the plain step that has a name; None without a step."""
+    """The rows that have spenders, and the share of the plain step that has a name; None without a step.
+    ``planned``: the rules of the plan.
+    """
     measured = prediction.measured
-    step_ms = measured.number("step_ms")
+    if measured.timeline is None:
+        return [], None
+    touched = Touched(measured, planned)
+    step_ms, step_count = measured.number("step_ms"), measured.timeline.step_count
     # by name, and which part is its own: of all that it does, in whichever row
     on_host: dict[tuple[Name, float], float | None] = {}
 
@@ -38,8 +45,9 @@ def account_rows(
             line=found.name.line if found.name.line >= 0 else None,
             ms_per_step=ms,
             share=ms / step_ms,
-            count_per_step=found.count / measured.timeline.step_count if measured.timeline else 0.0,
+            count_per_step=found.count / step_count,
             headroom_ms=headroom(found),
+            rule=touched.rule(found),
         )
 
     shown_rows = [

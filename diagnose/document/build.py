@@ -69,7 +69,8 @@ def result_document(
     ]
     average_ms = _average_ms(assessed, prediction)
     rows = zip(findings, assessed, strict=True)
-    account, named_share = account_rows(spent, prediction, sources)
+    planned = [one.finding.rule for one in assessed if one.group == "plan"]
+    account, named_share = account_rows(spent, prediction, sources, planned)
     document = Document(
         tool=model.Tool(name="diagnose", version=__version__),
         headline="",

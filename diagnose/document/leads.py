@@ -59,6 +59,7 @@ class Lead:
     ms: float
     share: float
     headroom_ms: float | None
+    rule: str | None = None  # the plan's that is about it
 
     @property
     def look(self) -> str:
@@ -112,6 +113,7 @@ def _lead(row: str, spender: Spender) -> Lead:
         spender.ms_per_step,
         spender.share,
         spender.headroom_ms,
+        spender.rule,
     )
 
 
@@ -136,6 +138,7 @@ def _together(same: list[Lead]) -> Lead:
         whole_ms,
         sum(lead.share for lead in same),
         None if most.headroom_ms is None else min(most.headroom_ms, whole_ms),
+        most.rule,
     )
 
 
@@ -173,14 +176,16 @@ def _line_before(first: Finding | None, document: Document) -> Lead | None:
 
 
 def _is_more(lead: Lead, first: Finding, document: Document) -> bool:
-    """Whether a lead says more than the plan, whose first fix is this; not of the line that this is about."""
+    """Whether a lead says more than the plan, whose first fix is this; not of what this is about."""
+    if lead.rule == first.rule:
+        return False
     blamed = next(iter(first.culprits), None)
     if blamed is not None and (lead.kind, lead.name) == ("line", f"{blamed.file}:{blamed.line}"):
         return False
     if (first.share or 0.0) < lead.share / FAR_MORE:
         return True
     most_ms = lead.ms if lead.headroom_ms is None else lead.headroom_ms
-    return _is_untouched(lead.row, document) and _gain_ms(first) < most_ms
+    return lead.rule is None and _is_untouched(lead.row, document) and _gain_ms(first) < most_ms
 
 
 def _is_untouched(row: str, document: Document) -> bool:

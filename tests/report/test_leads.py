@@ -187,6 +187,18 @@ def test_a_fix_that_is_about_far_less_does_not_lead() -> None:
     assert leading(document) is not None
 
 
+def test_what_a_fix_is_about_is_not_untouched() -> None:
+    """Whatever row of the step the rule is about."""
+    document = documents.sick()
+    row = RowAccount(row="python", spenders=[spender("zip", 5, 12.3, 5)])
+    document.account = [row]
+    document.ledger.append(ledger_row("python", "Python", "", 5, 5 / 12.3))
+    document.findings[0].share = 0.05
+    assert leading(document) is not None
+    row.spenders[0].rule = document.plan[0].rule
+    assert leading(document) is None
+
+
 def test_the_line_that_the_first_fix_is_about_does_not_lead() -> None:
     """However small the fix takes the line to be: two sentences about one line are one too many."""
     document = documents.sick()

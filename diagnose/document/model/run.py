@@ -213,6 +213,9 @@ class Spender(Struct, kw_only=True):
             "fix can gain. Null where nothing could be replayed, as of a line inside the model."
         ),
     ]
+    rule: Annotated[
+        str | None, described("The plan's rule that is about most of what it does; null if none is.")
+    ] = None
 
 
 class RowAccount(Struct, kw_only=True):

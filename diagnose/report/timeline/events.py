@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from diagnose.document.blame import blamed
 from diagnose.judge.rules import Rule
 from diagnose.measure.measured import Measured
 from diagnose.measure.sources import Sources
 from diagnose.measure.view import Rows
-from diagnose.report.timeline.blame import blamed
 from diagnose.report.timeline.drawn import DrawnStep, Spans
 from diagnose.trace.cleaning import clean
 
