@@ -32,9 +32,9 @@ def saving(finding: Finding, document: Document, per: str = "") -> str:
     if known.predicted_ms is not None:
         return _predicted(known.predicted_ms, finding, document, per)
     if document.prediction_missing:
-        return _with_share(finding.ms_per_step, before_ms(finding, document), per)
+        return _with_share(finding.ms_per_step, _whole_ms(finding, document), per)
     return (
-        f"at most {_with_share(known.at_most_ms, before_ms(finding, document), per)}"
+        f"at most {_with_share(known.at_most_ms, _whole_ms(finding, document), per)}"
         if known.at_most_ms is not None
         else _UNKNOWN
     )
@@ -57,7 +57,7 @@ def _predicted(known: Predicted, finding: Finding, document: Document, per: str)
     if is_nothing(high):
         return f"0 ms{per} {_until(finding, document)}"
     least = _promised(low, high)
-    whole_ms = before_ms(finding, document)
+    whole_ms = _whole_ms(finding, document)
     average = " on average" if finding.saving.scope == "average" else ""
     part = f", {rough_share_span(least / whole_ms, high / whole_ms)}" if whole_ms else ""
     uncertain = ", uncertain" if low and not least else ""
@@ -102,6 +102,14 @@ def before_ms(finding: Finding, document: Document) -> float | None:
     if finding.saving.scope != "average" or not usual_ms:
         return usual_ms or None
     return finding.saving.of_ms or usual_ms + (finding.ms_per_step or 0.0)
+
+
+def _whole_ms(finding: Finding, document: Document) -> float | None:
+    """The step that a saving is told as a share of: the same for all rows of a plan, the average one where
+    some of them are about that.
+    """
+    of_plan = average_ms(document) if has_average(document) and plan_row(finding, document) else None
+    return of_plan or before_ms(finding, document)
 
 
 def _with_share(value: float | None, whole_ms: float | None, per: str) -> str:
