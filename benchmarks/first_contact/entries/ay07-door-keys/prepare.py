@@ -1,0 +1,1 @@
+"""Nothing to prepare: the environment makes its own data."""
