@@ -18,6 +18,7 @@ from pathlib import Path
 
 from diagnose import __version__
 from diagnose.fixes.all import Spec
+from diagnose.run.child.steps.step_clock import StepClock
 from diagnose.verify.deadline import Deadline, OutOfTime
 from diagnose.verify.statistics import LOOKS, Comparison, comparison, is_clear
 from diagnose.verify.store import Store
@@ -51,6 +52,10 @@ class RunFailed(Exception):
             ending(trial) if with_fix else f"the script failed without it as well: {ending(trial)}"
         )
         self.trial = trial
+
+
+class NotComparable(Exception):
+    """The runs of two arms tell nothing about the fix: why, in words."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +150,7 @@ class TrialRunner:
         """Goes on where an earlier one of the same arms stopped; None if there was no time for two pairs.
         ``names``: of the arms, for people.
 
-        Raises RunFailed, Interrupted.
+        Raises RunFailed, NotComparable, Interrupted.
         """
         arms = {"A": before, "B": after}
         key = self._key("duel", before.description(), after.description())
@@ -167,6 +172,7 @@ class TrialRunner:
                     raise
                 failure = str(failed)
                 break
+            check_clocks(pair["A"], pair["B"])
             pairs.append((pair["A"], pair["B"]))
         outcome = self._outcome(pairs, after)
         return replace(outcome, failure=failure) if outcome else None
@@ -282,6 +288,13 @@ def _source_state(folder: str) -> list[list[object]]:
         if number >= MOST_FOLDERS:
             break
     return state
+
+
+def check_clocks(before: Trial, after: Trial) -> None:
+    """Raises NotComparable where a step of one run is something else than a step of the other."""
+    mine, theirs = StepClock(before["clock"]), StepClock(after["clock"])
+    if mine != theirs:
+        raise NotComparable(f"its steps end with {theirs.event}, those before with {mine.event}")
 
 
 def ending(trial: Trial) -> str:

@@ -34,7 +34,17 @@ from diagnose.verify import results, statistics, tuning, warnings
 from diagnose.verify.candidates import Candidate
 from diagnose.verify.deadline import Deadline, OutOfTime
 from diagnose.verify.lengths import fitted, probe, settings_for, shortest_run_s, within
-from diagnose.verify.paired import Arm, Interrupted, Outcome, RunFailed, Runner, TrialRunner, ending
+from diagnose.verify.paired import (
+    Arm,
+    Interrupted,
+    NotComparable,
+    Outcome,
+    RunFailed,
+    Runner,
+    TrialRunner,
+    check_clocks,
+    ending,
+)
 from diagnose.verify.store import Store
 from diagnose.verify.timing import Trial, samples_ratio, steady_from, step_ms
 from diagnose.verify.trial import Job, run_trial
@@ -166,6 +176,7 @@ class Verifier:
         try:
             check = self._checked(candidate, deadline)
             tried.why = NOT_FINISHED
+            check_clocks(self._reference, check)
             if not check["interventions"][-1]["held"]:
                 tried.state, tried.why = "not_held", _why_not_held(check)
                 return tried
@@ -175,6 +186,8 @@ class Verifier:
                     tried.arguments, tried.predicted_with = candidate.arguments, tried.arguments
             self._to_measure.append((tried, candidate))
             self._measure_beside(tried, candidate, deadline)
+        except NotComparable as reason:
+            tried.state, tried.why = "not_comparable", str(reason)
         except RunFailed as failed:
             tried.state, tried.why = "failed", str(failed)
         except OutOfTime:
@@ -209,7 +222,7 @@ class Verifier:
     def _measure_on(self, tried: FixResult, candidate: Candidate, deadline: Deadline) -> None:
         try:
             self._measure_beside(tried, candidate, deadline)
-        except RunFailed as failed:
+        except (RunFailed, NotComparable) as failed:
             tried.why = str(failed)
         self._finish()
 
@@ -338,6 +351,8 @@ class Verifier:
         )
         try:
             self._measure(together, faster, (), self._deadline, together.title)
+        except NotComparable as reason:
+            together.state, together.why = "not_comparable", str(reason)
         except RunFailed as failed:
             together.state, together.why = "failed", str(failed)
         self.proof.together = together

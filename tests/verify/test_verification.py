@@ -47,6 +47,7 @@ class Machine:
         self.random = random.Random(0)
         self.runs: list[list[str]] = []
         self.interrupt_after: int | None = None
+        self.clock = "optimizer"
 
     def __call__(
         self, job: Job, specs: Sequence[Spec], settings: TrialSettings, folder: Path
@@ -75,6 +76,7 @@ class Machine:
     def trial(self, steps: int, step_ms: float, settings: TrialSettings) -> dict[str, Any]:
         losses = [1.0, 0.5, 0.25] if self.own_losses == "same" else [self.random.random()]
         return {
+            "clock": self.clock,
             "tick_ns": [int(number * step_ms * 1e6) for number in range(steps)],
             "device_ms": None,
             "batch_hashes": ["a", "b"],
@@ -351,6 +353,17 @@ def test_a_crash_of_the_script_itself_is_not_blamed_on_the_fix(tmp_path: Path) -
         "failed",
         "the script failed without it as well: it was killed by SIGKILL",
     )
+
+
+def test_steps_that_end_elsewhere_with_the_fix_are_not_compared(tmp_path: Path) -> None:
+    """A whole answer of a model as it is, a part of one with the fix: of course that takes less."""
+    parts = Machine(compile={"factor": 0.1, "trial": {"clock": "forward"}})
+    parts.clock = "answer"
+    tried = prove(tmp_path, parts, fix("compile")).tried[0]
+    assert (tried.state, tried.verdict) == ("not_comparable", None)
+    assert tried.why == "its steps end with the model's forward, those before with a method of the model's"
+    assert verdict(tried).startswith("could not be compared: its steps end")
+    assert len(parts.runs) == 3
 
 
 def test_so_many_steps_are_timed_as_are_asked_for(tmp_path: Path) -> None:
