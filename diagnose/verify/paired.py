@@ -29,6 +29,7 @@ ORDER = ("AB", "BA")  # of the runs in a pair, in turns
 FEWEST_PAIRS = 2  # of which a comparison can be made at all
 NOT_THE_USERS = {"site-packages", "dist-packages", "node_modules", "__pycache__"}
 MOST_FOLDERS = 2000
+_FAILED = "failed"  # the place of a run with the fix that failed where the script as it is did not
 _RANK_PREFIX = re.compile(r"^\[rank\d+\]: ")  # torch's own, before the lines of a traceback
 # torch's words for it, and where Python makes the workers' locks
 _OUT_OF_SHARED_MEMORY = re.compile(
@@ -45,12 +46,12 @@ class Interrupted(Exception):
 
 
 class RunFailed(Exception):
-    """A run that ended badly, or before there was anything to compare: in words."""
+    """A run that ended badly, or before there was anything to compare: in words. ``good_runs``: of the same
+    arm, before it.
+    """
 
-    def __init__(self, trial: Trial, *, with_fix: bool) -> None:
-        super().__init__(
-            ending(trial) if with_fix else f"the script failed without it as well: {ending(trial)}"
-        )
+    def __init__(self, trial: Trial, good_runs: int = 0) -> None:
+        super().__init__(f"once in {good_runs + 1} runs {ending(trial)}" if good_runs else ending(trial))
         self.trial = trial
 
 
@@ -81,8 +82,8 @@ class Arm:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A comparison, with the runs it rests on; `first`, `last`: the steps compared; `failure`:
-    of a run after that many good ones; `work`: the same for processor time, None where it is not known.
+    """A comparison, with the runs it rests on; `first`, `last`: the steps compared; `failure`: that ended
+    it, of a run without the fix; `work`: the same for processor time, None where it is not known.
     """
 
     comparison: Comparison
@@ -150,11 +151,14 @@ class TrialRunner:
         """Goes on where an earlier one of the same arms stopped; None if there was no time for two pairs.
         ``names``: of the arms, for people.
 
-        Raises RunFailed, NotComparable, Interrupted.
+        Raises RunFailed if the script fails with the fix and not without it, now and then or always (it is
+        not tried again); NotComparable, Interrupted.
         """
         arms = {"A": before, "B": after}
         key = self._key("duel", before.description(), after.description())
         pairs, failure = _whole_pairs(self._store.runs(key)), ""
+        if failed_run := self._store.runs(key).get(_FAILED):
+            raise RunFailed(failed_run, len(pairs))
         for stored in pairs:
             self._learn_from(before, stored[0])
             self._learn_from(after, stored[1])
@@ -168,14 +172,29 @@ class TrialRunner:
             except OutOfTime:
                 break
             except RunFailed as failed:
+                if "A" in pair or (name == "B" and self._succeeds(before, key, len(pairs), label, deadline)):
+                    self._store.note(key, _FAILED, failed.trial)
+                    raise RunFailed(failed.trial, len(pairs)) from failed
+                failure = f"the script failed without it as well: {failed}"
                 if len(pairs) < FEWEST_PAIRS:
-                    raise
-                failure = str(failed)
+                    raise NotComparable(failure) from failed
                 break
             check_clocks(pair["A"], pair["B"])
             pairs.append((pair["A"], pair["B"]))
         outcome = self._outcome(pairs, after)
         return replace(outcome, failure=failure) if outcome else None
+
+    def _succeeds(self, before: Arm, key: str, number: int, label: str, deadline: Deadline) -> bool:
+        """Whether the script still runs as it is, now that it failed with the fix. Where no time is left to
+        see that, the fix is to blame.
+        """
+        try:
+            self._run(before, key, f"A{number}", f"{label}: does it fail as it is?", deadline)
+        except OutOfTime:
+            return True
+        except RunFailed:
+            return False
+        return True
 
     def _key(self, *parts: object) -> str:
         limits = ("timeout_s", "most_s", "at_least")
@@ -253,9 +272,7 @@ class TrialRunner:
             trial["ended"] in ("crashed", "killed", "timeout")
             or len(step_ms(trial, self.settings.ticks_per_step)) < 2
         ):
-            raise RunFailed(
-                trial | {"printed": _last_lines(folder / "printed.txt")}, with_fix=bool(arm.specs)
-            )
+            raise RunFailed(trial | {"printed": _last_lines(folder / "printed.txt")})
         shutil.rmtree(folder, ignore_errors=True)
         self._learn_from(arm, trial)
         self._store.add(key, place, trial)

@@ -186,10 +186,8 @@ class Verifier:
                     tried.arguments, tried.predicted_with = candidate.arguments, tried.arguments
             self._to_measure.append((tried, candidate))
             self._measure_beside(tried, candidate, deadline)
-        except NotComparable as reason:
-            tried.state, tried.why = "not_comparable", str(reason)
-        except RunFailed as failed:
-            tried.state, tried.why = "failed", str(failed)
+        except (NotComparable, RunFailed) as reason:
+            _without_verdict(tried, reason)
         except OutOfTime:
             tried.state = "no_time"
         return tried
@@ -222,8 +220,8 @@ class Verifier:
     def _measure_on(self, tried: FixResult, candidate: Candidate, deadline: Deadline) -> None:
         try:
             self._measure_beside(tried, candidate, deadline)
-        except (RunFailed, NotComparable) as failed:
-            tried.why = str(failed)
+        except (NotComparable, RunFailed) as reason:
+            _without_verdict(tried, reason)
         self._finish()
 
     def _checked(self, candidate: Candidate, deadline: Deadline) -> Trial:
@@ -235,10 +233,13 @@ class Verifier:
         if results.data_differ(self._reference, check) and not self._runner.settings.seed_batches:
             seeded = self._runner.with_settings(replace(self._runner.settings, seed_batches=True))
             itself = self._as_it_is
-            reference = seeded.once(itself, "the script as it is, with its batches seeded", deadline)
-            first = reference  # seeded it repeats itself as well if it does without
-            if self.proof.same_losses is not True:
-                first = seeded.once(itself, "the script as it is, seeded, once more", deadline, "first")
+            try:
+                reference = seeded.once(itself, "the script as it is, with its batches seeded", deadline)
+                first = reference  # seeded it repeats itself as well if it does without
+                if self.proof.same_losses is not True:
+                    first = seeded.once(itself, "the script as it is, seeded, once more", deadline, "first")
+            except RunFailed as failed:
+                raise NotComparable(f"the script failed without it as well: {failed}") from failed
             self._runner, self._reference, self._first = seeded, reference, first
             self.proof.seeded_batches = True
             check = self._runner.once(arm, f"{candidate.title}: the same data?", deadline)
@@ -351,10 +352,8 @@ class Verifier:
         )
         try:
             self._measure(together, faster, (), self._deadline, together.title)
-        except NotComparable as reason:
-            together.state, together.why = "not_comparable", str(reason)
-        except RunFailed as failed:
-            together.state, together.why = "failed", str(failed)
+        except (NotComparable, RunFailed) as reason:
+            _without_verdict(together, reason)
         self.proof.together = together
 
     # keeping
@@ -402,6 +401,12 @@ def _tried(candidate: Candidate, state: TrialState, why: str) -> FixResult:
         predicted_ms=candidate.predicted_ms,
         predicted_of_ms=candidate.predicted_of_ms,
     )
+
+
+def _without_verdict(tried: FixResult, reason: NotComparable | RunFailed) -> None:
+    """What was measured before, if anything, is no longer told."""
+    tried.state = "failed" if isinstance(reason, RunFailed) else "not_comparable"
+    tried.why, tried.verdict, tried.change = str(reason), None, None
 
 
 def _is_unclear(tried: FixResult) -> bool:

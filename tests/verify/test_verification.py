@@ -348,11 +348,28 @@ def test_a_crash_of_the_script_itself_is_not_blamed_on_the_fix(tmp_path: Path) -
             good = super().trial(steps, step_ms, settings)
             return good if len(self.runs) != 4 else good | {"ended": "killed", "signal": "SIGKILL"}
 
-    tried = prove(tmp_path, Failing(), fix("gc_freeze")).tried[0]
-    assert (tried.state, tried.why) == (
-        "failed",
+    proof = prove(tmp_path, Failing(), fix("gc_freeze"))
+    assert (proof.tried[0].state, proof.tried[0].why) == (
+        "not_comparable",
         "the script failed without it as well: it was killed by SIGKILL",
     )
+
+
+def test_a_fix_that_now_and_then_breaks_the_script_is_not_faster(tmp_path: Path) -> None:
+    """After two runs of the script and a check come A B, B A, A B: the sixth run is the second pair's first."""
+
+    class Failing(Machine):
+        def __call__(self, *given: Any) -> dict[str, Any]:
+            good = super().__call__(*given)
+            return good if len(self.runs) != 6 else good | {"ended": "killed", "signal": "SIGSEGV"}
+
+    machine = Failing(gc_freeze={"factor": 0.5})
+    tried = prove(tmp_path, machine, fix("gc_freeze")).tried[0]
+    assert (tried.state, tried.verdict) == ("failed", None)
+    assert tried.why == "once in 2 runs it was killed by SIGSEGV"
+    assert machine.runs[5:] == [["gc_freeze"], []]  # the script as it is still runs
+    again = prove(tmp_path, machine, fix("gc_freeze"))
+    assert (again.tried[0].state, again.runs) == ("failed", 0)
 
 
 def test_steps_that_end_elsewhere_with_the_fix_are_not_compared(tmp_path: Path) -> None:
