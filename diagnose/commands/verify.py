@@ -97,6 +97,9 @@ def _verified(folder: Path, options: argparse.Namespace) -> tuple[Document, bool
 
     record, facts = how_started(folder)
     limits = reading_limits(options)
+    if options.fresh:
+        with writing(folder, "--fresh removes what earlier runs told"):
+            (folder / FILE).unlink(missing_ok=True)
     document = analyse(folder, **limits)
     chosen: list[Candidate] = [by_hand(fix) for fix in options.by_hand]
     if options.only or options.search or not chosen:

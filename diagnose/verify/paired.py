@@ -19,6 +19,7 @@ from pathlib import Path
 from diagnose import __version__
 from diagnose.fixes.all import Spec
 from diagnose.run.child.steps.step_clock import StepClock
+from diagnose.run.settings import FEWEST_STEPS
 from diagnose.verify.deadline import Deadline, OutOfTime
 from diagnose.verify.statistics import LOOKS, Comparison, comparison, is_clear
 from diagnose.verify.store import Store
@@ -120,13 +121,17 @@ class TrialRunner:
         return runner
 
     def once(self, arm: Arm, label: str, deadline: Deadline, what_for: str = "check") -> Trial:
-        """One run, from the store if it is there. Raises RunFailed, OutOfTime, Interrupted."""
+        """One run, from the store if it is there. Raises RunFailed, OutOfTime, Interrupted; NotComparable if
+        it is with fixes and has too few steps.
+        """
         key = self._key(what_for, arm.description())
-        stored = next(iter(self._store.runs(key).values()), None)
-        if stored is None:
-            return self._run(arm, key, "", label, deadline)
-        self._learn_from(arm, stored)
-        return stored
+        trial = next(iter(self._store.runs(key).values()), None)
+        if trial is None:
+            trial = self._run(arm, key, "", label, deadline)
+        self._learn_from(arm, trial)
+        if arm.specs:
+            check_length(trial, self.settings)
+        return trial
 
     def agreed(self, arm: Arm, plan: Callable[[TrialSettings], TrialSettings]) -> TrialSettings:
         """The settings that a first verification of the arm planned, which later ones keep: only so can they
@@ -160,6 +165,7 @@ class TrialRunner:
         if failed_run := self._store.runs(key).get(_FAILED):
             raise RunFailed(failed_run, len(pairs))
         for stored in pairs:
+            self._check(stored)
             self._learn_from(before, stored[0])
             self._learn_from(after, stored[1])
         while not self._is_clear(pairs, after, precision):
@@ -179,10 +185,15 @@ class TrialRunner:
                 if len(pairs) < FEWEST_PAIRS:
                     raise NotComparable(failure) from failed
                 break
-            check_clocks(pair["A"], pair["B"])
             pairs.append((pair["A"], pair["B"]))
+            self._check(pairs[-1])
         outcome = self._outcome(pairs, after)
         return replace(outcome, failure=failure) if outcome else None
+
+    def _check(self, pair: tuple[Trial, Trial]) -> None:
+        for run in pair:
+            check_length(run, self.settings)
+        check_clocks(*pair)
 
     def _succeeds(self, before: Arm, key: str, number: int, label: str, deadline: Deadline) -> bool:
         """Whether the script still runs as it is, now that it failed with the fix. Where no time is left to
@@ -305,6 +316,15 @@ def _source_state(folder: str) -> list[list[object]]:
         if number >= MOST_FOLDERS:
             break
     return state
+
+
+def check_length(trial: Trial, settings: TrialSettings) -> None:
+    """Raises NotComparable where a script came to its end before so many steps were timed as a comparison can
+    rest on: as with a larger batch, of which there are fewer.
+    """
+    steps = len(step_ms(trial, settings.ticks_per_step)) + 1
+    if steps < settings.untimed_steps + FEWEST_STEPS:
+        raise NotComparable(f"the script ends after {steps} steps, too few to compare runs")
 
 
 def check_clocks(before: Trial, after: Trial) -> None:

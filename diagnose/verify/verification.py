@@ -298,7 +298,7 @@ class Verifier:
             label = f"{candidate.title}: {argument.name}={number}"
             try:
                 run = self._runner.once(arm, label, deadline, f"tuning {len(measured.get(number, []))}")
-            except (OutOfTime, RunFailed):  # a failed one is out of memory, most likely
+            except (OutOfTime, NotComparable, RunFailed):  # a failed one is out of memory, most likely
                 return None
             ratio = samples_ratio(self._reference, run) if arm.changes_batch_size else 1.0
             measured.setdefault(number, []).append(self._steady_ms(run) * ratio)
@@ -327,7 +327,8 @@ class Verifier:
     def _steady_ms(self, run: Trial) -> float:
         """Of one run by itself."""
         series = step_ms(run, self._runner.settings.ticks_per_step)
-        return float(series[max(self._runner.settings.untimed_steps - 1, steady_from(series)) :].mean())
+        untimed = max(self._runner.settings.untimed_steps - 1, steady_from(series))
+        return float(series[min(untimed, len(series) - 1) :].mean())
 
     # all together
 

@@ -271,6 +271,31 @@ def test_another_batch_size_is_compared_by_the_sample(tmp_path: Path) -> None:
     assert tried.batch_sizes == (32, 64)
 
 
+def test_a_batch_size_of_which_the_script_has_too_few_is_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 960 samples there are 30 batches of 32, 15 of 64 and 7 of 128. Of 30 steps the last is left out, and
+    the first third of the others untimed: 9 and 5 more are needed.
+    """
+
+    class Samples(Machine):
+        def __call__(
+            self, job: Job, specs: Sequence[Spec], settings: TrialSettings, folder: Path
+        ) -> dict[str, Any]:
+            batch_size = specs[0]["arguments"]["batch_size"] if specs else 32
+            self.steps_there = 960 // batch_size
+            return super().__call__(job, specs, settings, folder) | {"batch_size": batch_size}
+
+    tried = prove(tmp_path / "fits", Samples(), fix("dataloader", batch_size=64)).tried[0]
+    assert tried.curve is not None and sorted(tried.curve.ms) == ["32", "64"]
+    assert tried.state == "measured"
+    tried = prove(tmp_path / "too few", Samples(), fix("dataloader", batch_size=128)).tried[0]
+    assert (tried.state, tried.why) == (
+        "not_comparable",
+        "the script ends after 7 steps, too few to compare runs",
+    )
+
+
 def test_what_is_faster_is_measured_together(tmp_path: Path) -> None:
     machine = Machine(gc_freeze={"factor": 0.8}, zero_grad={"factor": 0.9}, compile={"factor": 1.0})
     proof = prove(
