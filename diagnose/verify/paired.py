@@ -23,7 +23,7 @@ from diagnose.run.settings import FEWEST_STEPS
 from diagnose.verify.deadline import Deadline, OutOfTime
 from diagnose.verify.statistics import LOOKS, Comparison, comparison, is_clear
 from diagnose.verify.store import Store
-from diagnose.verify.timing import Trial, mean_steps_ms, samples_ratio, step_ms, work_ms
+from diagnose.verify.timing import Trial, mean_steps_ms, samples_ratio, step_ms, untimed_steps, work_ms
 from diagnose.verify.trial import Job, TrialSettings, run_trial
 
 ORDER = ("AB", "BA")  # of the runs in a pair, in turns
@@ -114,6 +114,7 @@ class TrialRunner:
         self._store, self._progress, self._run_trial = store, progress, run
         self._shortest_s = shortest_s
         self._latest_s: dict[tuple[str, ...], float] = {}  # that a run took, by its fixes
+        self._untimed: dict[str, int] = {}  # steps, by the arm
 
     def with_settings(self, settings: TrialSettings) -> TrialRunner:
         runner = copy.copy(self)
@@ -154,11 +155,27 @@ class TrialRunner:
         names: tuple[str, str] = ("as it is", "with the fix"),
     ) -> Outcome | None:
         """Goes on where an earlier one of the same arms stopped; None if there was no time for two pairs.
-        ``names``: of the arms, for people.
+        ``names``: of the arms, for people. Both arms run longer if the batches that the workers of either
+        have ready outlast the untimed steps.
 
         Raises RunFailed if the script fails with the fix and not without it, now and then or always (it is
         not tried again); NotComparable, Interrupted.
         """
+        untimed = max(map(self._untimed_in, (before, after)))
+        more = max(0, untimed - self.settings.untimed_steps)
+        steps, untimed = self.settings.steps + more, self.settings.untimed_steps + more
+        runner = self.with_settings(replace(self.settings, steps=steps, untimed_steps=untimed))
+        return runner._compare(before, after, precision, deadline, label, names)
+
+    def _compare(
+        self,
+        before: Arm,
+        after: Arm,
+        precision: float,
+        deadline: Deadline,
+        label: str,
+        names: tuple[str, str],
+    ) -> Outcome | None:
         arms = {"A": before, "B": after}
         key = self._key("duel", before.description(), after.description())
         pairs, failure = _whole_pairs(self._store.runs(key)), ""
@@ -189,6 +206,10 @@ class TrialRunner:
             self._check(pairs[-1])
         outcome = self._outcome(pairs, after)
         return replace(outcome, failure=failure) if outcome else None
+
+    def _untimed_in(self, arm: Arm) -> int:
+        """Of one that never ran, such as all fixes together, the most of those that did."""
+        return self._untimed.get(repr(arm), max(self._untimed.values(), default=0))
 
     def _check(self, pair: tuple[Trial, Trial]) -> None:
         for run in pair:
@@ -267,6 +288,7 @@ class TrialRunner:
 
     def _learn_from(self, arm: Arm, trial: Trial) -> None:
         self._latest_s[arm.fixes] = trial["wall_s"]
+        self._untimed[repr(arm)] = untimed_steps(trial, 0)
 
     def _run(self, arm: Arm, key: str, place: str, label: str, deadline: Deadline) -> Trial:
         self._need_time(deadline, arm)
@@ -323,7 +345,7 @@ def check_length(trial: Trial, settings: TrialSettings) -> None:
     rest on: as with a larger batch, of which there are fewer.
     """
     steps = len(step_ms(trial, settings.ticks_per_step)) + 1
-    if steps < settings.untimed_steps + FEWEST_STEPS:
+    if steps < untimed_steps(trial, settings.untimed_steps) + FEWEST_STEPS:
         raise NotComparable(f"the script ends after {steps} steps, too few to compare runs")
 
 

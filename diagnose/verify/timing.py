@@ -25,6 +25,14 @@ def step_ms(trial: Trial, ticks_per_step: int) -> np.ndarray:
     return np.diff(ends[ticks_per_step - 1 :: ticks_per_step])
 
 
+def untimed_steps(trial: Trial, wanted: int) -> int:
+    """At the begin of a run: as many as wanted, and until all batches are used up that workers may have had
+    ready before the first step. To take those is no gain that would last.
+    """
+    ahead = trial.get("fetched_ahead", 0)
+    return max(wanted, ahead + 1) if ahead else wanted
+
+
 def work_ms(trial: Trial, ticks_per_step: int, first: int, last: int) -> float | None:
     """Processor time of the script's processes, children included, ms a step: of the steps from `first` to
     `last` (as `step_ms` counts them), as far as samples were taken; None where too few were.

@@ -46,7 +46,7 @@ from diagnose.verify.paired import (
     ending,
 )
 from diagnose.verify.store import Store
-from diagnose.verify.timing import Trial, samples_ratio, steady_from, step_ms
+from diagnose.verify.timing import Trial, samples_ratio, steady_from, step_ms, untimed_steps
 from diagnose.verify.trial import Job, run_trial
 
 TUNING_SHARE = 0.3  # of a fix's time, for the search of its number
@@ -327,7 +327,7 @@ class Verifier:
     def _steady_ms(self, run: Trial) -> float:
         """Of one run by itself."""
         series = step_ms(run, self._runner.settings.ticks_per_step)
-        untimed = max(self._runner.settings.untimed_steps - 1, steady_from(series))
+        untimed = max(untimed_steps(run, self._runner.settings.untimed_steps) - 1, steady_from(series))
         return float(series[min(untimed, len(series) - 1) :].mean())
 
     # all together

@@ -69,6 +69,14 @@ def test_a_script_that_ends_first_leaves_what_there_was(tmp_path: Path) -> None:
     assert (tmp_path / "printed.txt").read_text() == "finished\n"
 
 
+@pytest.mark.long
+def test_a_run_is_longer_by_the_batches_that_were_ready_before_its_first_step(tmp_path: Path) -> None:
+    """Two workers have eight ready: nine steps are not timed instead of four, and eight are as before."""
+    workers = {"name": "dataloader", "arguments": {"num_workers": 2, "prefetch_factor": 4}, "sites": []}
+    left = trial(tmp_path, "quick", workers)
+    assert (left["fetched_ahead"], len(left["tick_ns"])) == (8, 17)
+
+
 def test_a_run_that_is_ended_by_its_time_limit_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,6 +68,14 @@ class Machine:
             trial |= effect.get("trial", {})
             if effect.get("other_data") and not (settings.seed_batches and effect["other_data"] == "random"):
                 trial |= {"batch_hashes": ["z"]}
+        if ahead := max((effect.get("ahead", 0) for effect in effects), default=0):
+            # ready before the first step: so many steps take a tenth, and the run is longer
+            more = max(0, ahead + 1 - settings.untimed_steps)
+            steps = [step_ms / 10] * ahead + [step_ms] * (settings.steps + more - ahead - 1)
+            trial |= {
+                "fetched_ahead": ahead,
+                "tick_ns": [int(sum(steps[:end]) * 1e6) for end in range(len(steps) + 1)],
+            }
         trial["interventions"] = [
             {"held": effect.get("held", 1), "why_not": effect.get("why_not", "")} for effect in effects
         ]
@@ -294,6 +302,18 @@ def test_a_batch_size_of_which_the_script_has_too_few_is_not_compared(
         "not_comparable",
         "the script ends after 7 steps, too few to compare runs",
     )
+
+
+@pytest.mark.parametrize(("ahead", "untimed"), [(8, 20), (64, 65)])
+def test_batches_that_were_ready_before_the_first_step_are_no_gain(
+    tmp_path: Path, ahead: int, untimed: int
+) -> None:
+    """A run has 200 timed steps after 20: with 64 ready batches the first 44 of them would be a tenth."""
+    tried = prove(
+        tmp_path, Machine(dataloader={"ahead": ahead}), fix("dataloader", prefetch_factor=16)
+    ).tried[0]
+    assert tried.verdict == "no_change"
+    assert tried.step_from is not None and tried.step_from > untimed and tried.step_to == untimed + 200
 
 
 def test_what_is_faster_is_measured_together(tmp_path: Path) -> None:

@@ -41,12 +41,14 @@ def _seed_host(seed: int) -> None:
 class BatchHashes:
     """Hashes every batch a DataLoader hands over, until it is removed: for the steps that are not timed.
 
-    `sizes`: how many samples each holds, as far as its first tensor tells.
+    `sizes`: how many samples each holds, as far as its first tensor tells. `fetched_ahead`: how many batches
+    the workers of a loader may have ready, at most.
     """
 
     def __init__(self) -> None:
         self.hashes: list[str] = []
         self.sizes: list[int] = []
+        self.fetched_ahead = 0
         self._patches = Patches()
 
     def install(self) -> None:
@@ -61,6 +63,8 @@ class BatchHashes:
             batch = original(iterator)
             if self._patches:  # an iterator made before the end of the warm-up may hold on to this function
                 self.hashes.append(digest(batch))
+                ahead = iterator._num_workers * getattr(iterator, "_prefetch_factor", 0)
+                self.fetched_ahead = max(self.fetched_ahead, ahead)
                 self.sizes += [len(tensor) for tensor in tensors_in(batch) if tensor.dim()][:1]
             return batch
 

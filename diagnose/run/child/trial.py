@@ -39,9 +39,10 @@ LOSSES_AT_MOST = 10_000
 @dataclass(frozen=True)
 class TrialPlan:
     """`steps`: after how many the script is stopped; `untimed_steps`: at the begin, in which batches are
-    hashed; `ticks_per_step`: as recorded; `interventions`: what `interventions.build` takes; `seed_batches`:
-    see `SeededBatches`; `by_torchrun`: it starts the ranks; `most_s`: it stops once its steps took so long,
-    if there are `at_least` of them; `looks_at_memory`: two more steps then tell what fills memory.
+    hashed (a run is longer where workers may have had more batches ready before its first step);
+    `ticks_per_step`: as recorded; `interventions`: what `interventions.build` takes; `seed_batches`: see
+    `SeededBatches`; `by_torchrun`: it starts the ranks; `most_s`: it stops once its steps took so long, if
+    there are `at_least` of them; `looks_at_memory`: two more steps then tell what fills memory.
     """
 
     steps: int
@@ -115,7 +116,7 @@ class Trial:
             self._outputs.stop()
         self._note_time()
         self._work.tick(number, self._tick_ns[-1])
-        if number >= self._plan.steps * self._plan.ticks_per_step or self._took_long(number):
+        if number >= self._ticks_of(self._plan.steps) or self._took_long(number):
             self._looking = self._plan.looks_at_memory and attempt(
                 self._memory.what, self._memory.begin, False
             )
@@ -132,9 +133,14 @@ class Trial:
             self._say_last_tick()
 
     def _took_long(self, number: int) -> bool:
-        if self._plan.most_s is None or number < self._plan.at_least * self._plan.ticks_per_step:
+        if self._plan.most_s is None or number < self._ticks_of(self._plan.at_least):
             return False
         return self._tick_ns[-1] - self._tick_ns[0] >= self._plan.most_s * 1e9
+
+    def _ticks_of(self, steps: int) -> int:
+        """What was fetched ahead while the script began is used up in steps that are not timed."""
+        more = max(0, self._hashes.fetched_ahead + 1 - self._plan.untimed_steps)
+        return (steps + more) * self._plan.ticks_per_step
 
     def _say_last_tick(self) -> None:
         """All ranks stop at the same tick, which one of them says."""
@@ -191,6 +197,7 @@ class Trial:
             "device_ms": device_ms,
             "work": self._work.samples,
             "batch_hashes": self._hashes.hashes,
+            "fetched_ahead": self._hashes.fetched_ahead,
             "batch_size": max(self._hashes.sizes, key=self._hashes.sizes.count, default=None),
             "losses": self._losses.facts(1)["losses"] if self._tick_ns else None,
             "outputs": self._outputs.seen or None,
