@@ -309,3 +309,35 @@ def test_a_gpu_without_the_type_is_not_cast_to(
         else "torch has no autocast to torch.bfloat16 on this cpu."
     )
     assert casting.held == 0 and casting.why_not.startswith(why)
+
+
+def test_what_fails_in_a_fix_never_reaches_the_script(apply: Apply, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own exceptions do, and its model is called as often as without us."""
+
+    class Counting(Pictures):
+        calls = 0
+
+        def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+            self.calls += 1
+            if self.calls == 2:
+                raise ValueError("the script's own")
+            return super().forward(pictures)
+
+    def fails(value: Any) -> Any:
+        raise RuntimeError("ours")
+
+    halving, model, pictures = apply("autocast"), Counting().eval(), torch.randn(2, 3, 8, 8)
+    model(pictures)
+    with pytest.raises(ValueError, match="own"):
+        model(pictures)
+    assert halving.held == 2
+    monkeypatch.setattr("diagnose.run.child.interventions.autocast.map_tensors", lambda *_: fails(None))
+    model(pictures)
+    model(pictures)
+    assert model.calls == 4
+    assert told(halving) == (0, "It fails here: RuntimeError: ours")
+    converting = apply("channels_last")
+    monkeypatch.setattr(converting, "_convert", fails)
+    model(pictures)
+    assert model.calls == 5
+    assert told(converting) == (0, "It fails here: RuntimeError: ours")

@@ -12,7 +12,7 @@ from torch import nn
 
 from ..inspection import compiler_in_use
 from .base import Sites
-from .forwards import ForwardIntervention
+from .forwards import ForwardIntervention, ScriptCall
 
 _LENGTH = 200  # of what is told of an error; torch's go on for pages
 
@@ -31,12 +31,12 @@ class Compile(ForwardIntervention):
         self._torch_compile = torch.compile
 
     def forward(
-        self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, module: nn.Module, run: ScriptCall, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         if module not in self._compiled and not self._compile(module):
             return run(*args, **kwargs)
         try:
-            return self._compiled[module](*args, **kwargs)
+            return run.by(self._compiled[module], *args, **kwargs)
         except Exception as error:
             if not _from_compiler(error):
                 raise
