@@ -16,9 +16,10 @@ from torch.utils.data import dataloader
 from torch.utils.data._utils import fetch
 
 from .patching import Patches
-from .tensors import tensors_in
+from .tensors import attributes_of, tensors_in
 
 SEED = 0
+PLAIN = (str, bytes, int, float, complex)
 
 
 def seed_everything(seed: int = SEED) -> None:
@@ -72,8 +73,8 @@ class BatchHashes:
 
 
 def digest(value: Any) -> str:
-    """Of the tensors and plain values in a batch, whatever holds them; objects of
-    other classes count by their class only.
+    """Of the tensors and plain values in a batch, whatever holds them; what else there is
+    counts by its class only.
     """
     hashed = hashlib.blake2b(digest_size=8)
     for part in _parts(value):
@@ -81,7 +82,7 @@ def digest(value: Any) -> str:
     return hashed.hexdigest()
 
 
-def _parts(value: Any) -> Iterator[bytes]:
+def _parts(value: Any, deepest: int = 8) -> Iterator[bytes]:
     if isinstance(value, torch.Tensor):
         yield repr((value.dtype, tuple(value.shape))).encode()
         if value.layout == torch.strided and not value.is_quantized:
@@ -89,13 +90,16 @@ def _parts(value: Any) -> Iterator[bytes]:
     elif isinstance(value, Mapping):
         for key in value:
             yield repr(key).encode()
-            yield from _parts(value[key])
+            yield from _parts(value[key], deepest)
     elif isinstance(value, (list, tuple)):
         for one in value:
-            yield from _parts(one)
+            yield from _parts(one, deepest)
+    elif value is None or isinstance(value, PLAIN):
+        yield repr(value).encode()
     else:
-        plain = value is None or isinstance(value, (str, bytes, int, float, complex))
-        yield repr(value if plain else type(value)).encode()
+        yield repr(type(value)).encode()
+        if deepest and (attributes := attributes_of(value)):
+            yield from _parts(attributes, deepest - 1)
 
 
 def _content(tensor: torch.Tensor) -> bytes:
