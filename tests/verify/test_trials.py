@@ -87,6 +87,20 @@ def test_a_run_that_is_ended_by_its_time_limit_is_not_waited_for(
     assert left["ended"] == "timeout" and left["wall_s"] < 60
 
 
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_trial_leaves_no_process_behind(tmp_path: Path, code: int) -> None:
+    """Which would disturb the next one, however the script has ended."""
+    (tmp_path / "leaves.py").write_text(
+        f"import subprocess, sys\nprint(subprocess.Popen(['sleep', '600']).pid)\nsys.exit({code})\n"
+    )
+    leaving = Job(Target("leaves.py", False, ()), str(tmp_path), str(tmp_path), sys.executable, "cpu")
+    left = run_trial(leaving, (), TrialSettings(12, 4, 1, timeout_s=60), tmp_path / "trial")
+    assert left["ended"] == ("crashed" if code else "finished")
+    pid = int((tmp_path / "trial" / "printed.txt").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
 @pytest.mark.long
 def test_random_items_differ_between_processes_unless_batches_are_seeded(tmp_path: Path) -> None:
     before, again, after = (
