@@ -367,6 +367,7 @@ def ending(trial: Trial) -> str:
         "killed": f"{who} was killed by {trial['signal']}",
         "timeout": "it took too long and was stopped",
     }.get(trial["ended"], "it ended before three steps were seen")
+    how = " ".join([how, *(f"({note})" for note in trial.get("notes", ()))])
     printed = trial.get("printed", "").strip()
     if _OUT_OF_SHARED_MEMORY.search(printed):
         return f"{how}: /dev/shm is full, which hands batches over from workers (Docker: `--shm-size=2g`)"

@@ -19,7 +19,7 @@ from . import accelerator
 from .coordinator import RankCoordinator, is_first_in, own_rank
 from .exit_hooks import call_at_every_end
 from .facts.losses import Losses
-from .guard import attempt
+from .guard import attempt, notes
 from .identical import SEED, BatchHashes, SeededBatches, seed_everything
 from .interventions import Intervention, build
 from .memory.memory import peak_resident_bytes
@@ -94,12 +94,25 @@ class Trial:
             self._timed = self._is_first_of_its_rank()
         self._ticks = number = self._ticks + 1
         for intervention in self._interventions:
-            intervention.tick(number)
+            self._tell(intervention, number)
         if self._timed:
             self._count(number)
         if self._shared.attention and (self._shared.stop_requested or number >= self._shared.last_tick):
             self.write()
+            self._take_out_fixes()
             self._stopper.stop()
+
+    def _tell(self, intervention: Intervention, number: int) -> None:
+        try:
+            intervention.tick(number)
+        except Exception as error:  # the trial goes on without it
+            intervention.refuse(f"It fails after a step: {type(error).__name__}: {error}")
+
+    def _take_out_fixes(self) -> None:
+        """What the script does when it is stopped, as saving its model, it does as it would without them."""
+        fixes, self._interventions = self._interventions, []
+        for intervention in reversed(fixes):  # they lie on top of each other
+            attempt("taking a fix out", intervention.remove, None)
 
     def _count(self, number: int) -> None:
         assert self._coordinator is not None
@@ -114,9 +127,12 @@ class Trial:
         if number == self._plan.untimed_steps * self._plan.ticks_per_step:
             self._hashes.remove()
             self._outputs.stop()
+        begin, end = self._plan.untimed_steps * self._plan.ticks_per_step, self._ticks_of(self._plan.steps)
+        if number in (begin, (begin + end) // 2):
+            self._work.sample(number)
         self._note_time()
-        self._work.tick(number, self._tick_ns[-1])
-        if number >= self._ticks_of(self._plan.steps) or self._took_long(number):
+        if number >= end or self._took_long(number):
+            self._work.sample(number)
             self._looking = self._plan.looks_at_memory and attempt(
                 self._memory.what, self._memory.begin, False
             )
@@ -208,6 +224,7 @@ class Trial:
             "peak_allocated_bytes": accelerator.peaks("allocated_bytes.all.peak"),
             "peak_reserved_bytes": accelerator.peaks("reserved_bytes.all.peak"),
             "peak_resident_bytes": peak_resident_bytes(),
+            "notes": notes(),
         }
 
     def _device_ms(self) -> list[float] | None:

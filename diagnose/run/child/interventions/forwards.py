@@ -57,6 +57,11 @@ class ForwardIntervention(Intervention):
     def __init__(self, sites: Sites) -> None:
         super().__init__(sites)
         self._definitions: dict[type, Place] = {}
+        self._removed = False
+
+    def remove(self) -> None:
+        self._removed = True  # the step clock may lie on top of our patch, which then stays
+        super().remove()
 
     def install(self) -> None:
         self.patches.replace(nn.Module, "__call__", self._around(nn.Module.__call__))
@@ -79,7 +84,7 @@ class ForwardIntervention(Intervention):
                 return original(*args, **kwargs)
             nesting.inside = True
             try:
-                if self.refused or not self._concerns(args[0], sys._getframe(1)):
+                if self.refused or self._removed or not self._concerns(args[0], sys._getframe(1)):
                     return original(*args, **kwargs)
                 run = ScriptCall(functools.partial(original, args[0]))
                 try:
