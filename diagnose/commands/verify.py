@@ -93,6 +93,7 @@ def _verified(folder: Path, options: argparse.Namespace) -> tuple[Document, bool
     from diagnose.verify.candidates import by_hand, candidates
     from diagnose.verify.deadline import Deadline
     from diagnose.verify.launch_settings import launch_settings, ways_to_serve
+    from diagnose.verify.store import alone_in
     from diagnose.verify.verification import Verifier
 
     record, facts = how_started(folder)
@@ -120,6 +121,7 @@ def _verified(folder: Path, options: argparse.Namespace) -> tuple[Document, bool
     deadline = Deadline.after(options.budget - 2 * analysis_s)  # to write the report takes about as long
     with (
         writing(folder, "make room there and run the same command again: it goes on where it was"),
+        alone_in(folder / "verify"),
         verify_progress(quiet=options.quiet) as progress,
     ):
         verifier = Verifier(
