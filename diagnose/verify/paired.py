@@ -346,7 +346,9 @@ def check_length(trial: Trial, settings: TrialSettings) -> None:
     """
     steps = len(step_ms(trial, settings.ticks_per_step)) + 1
     if steps < untimed_steps(trial, settings.untimed_steps) + FEWEST_STEPS:
-        raise NotComparable(f"the script ends after {steps} steps, too few to compare runs")
+        ahead = trial.get("fetched_ahead", 0)
+        why = f": workers may have {ahead} batches ready" if ahead >= settings.untimed_steps else ""
+        raise NotComparable(f"the script ends after {steps} steps, too few to compare runs{why}")
 
 
 def check_clocks(before: Trial, after: Trial) -> None:
