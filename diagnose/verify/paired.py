@@ -23,7 +23,15 @@ from diagnose.run.settings import FEWEST_STEPS
 from diagnose.verify.deadline import Deadline, OutOfTime
 from diagnose.verify.statistics import LOOKS, Comparison, comparison, is_clear
 from diagnose.verify.store import Store
-from diagnose.verify.timing import Trial, mean_steps_ms, samples_ratio, step_ms, untimed_steps, work_ms
+from diagnose.verify.timing import (
+    Trial,
+    lasting_ratio,
+    mean_steps_ms,
+    samples_ratio,
+    step_ms,
+    untimed_steps,
+    work_ms,
+)
 from diagnose.verify.trial import Job, TrialSettings, run_trial
 
 ORDER = ("AB", "BA")  # of the runs in a pair, in turns
@@ -242,6 +250,13 @@ class TrialRunner:
         series = [[step_ms(run, self.settings.ticks_per_step) for run in runs] for runs in (before, after)]
         before_ms, after_ms, first, last = mean_steps_ms(
             series[0], series[1], self.settings.untimed_steps - 1
+        )
+        before_ms, after_ms = (
+            [
+                ms * lasting_ratio(run, self.settings.ticks_per_step, first, last)
+                for ms, run in zip(means, runs, strict=True)
+            ]
+            for means, runs in ((before_ms, before), (after_ms, after))
         )
         ratio = samples_ratio(before[0], after[0]) if arm.changes_batch_size else 1.0
         return Outcome(

@@ -83,6 +83,8 @@ def test_a_run_is_longer_by_the_batches_that_were_ready_before_its_first_step(tm
     workers = {"name": "dataloader", "arguments": {"num_workers": 2, "prefetch_factor": 4}, "sites": []}
     left = trial(tmp_path, "quick", workers)
     assert (left["fetched_ahead"], len(left["tick_ns"])) == (8, 17)
+    assert [(tick, taken) for tick, taken, _ in left["supply"]] == [(4, 4), (10, 10), (17, 17)]
+    assert all(0 <= ready <= 8 for _, _, ready in left["supply"])
 
 
 def test_a_run_that_is_ended_by_its_time_limit_is_not_waited_for(

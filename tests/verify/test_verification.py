@@ -279,6 +279,13 @@ def test_another_batch_size_is_compared_by_the_sample(tmp_path: Path) -> None:
     assert tried.batch_sizes == (32, 64)
 
 
+def test_a_step_that_lives_on_batches_that_were_ready_is_no_gain(tmp_path: Path) -> None:
+    """It takes half as long for as long as there are any: half of its batches are not fetched meanwhile."""
+    lives = {"factor": 0.5, "trial": {"supply": [(110, 110, 100), (220, 220, 45)]}}
+    tried = prove(tmp_path, Machine(dataloader=lives), fix("dataloader", prefetch_factor=16)).tried[0]
+    assert tried.verdict == "no_change"
+
+
 def test_a_batch_size_of_which_the_script_has_too_few_is_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

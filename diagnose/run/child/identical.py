@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import random
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,7 @@ import torch
 from torch.utils.data import dataloader
 from torch.utils.data._utils import fetch
 
+from .guard import attempt
 from .patching import Patches
 from .tensors import attributes_of, tensors_in
 
@@ -50,6 +52,7 @@ class BatchHashes:
         self.hashes: list[str] = []
         self.sizes: list[int] = []
         self.fetched_ahead = 0
+        self._iterator: Callable[[], Any] = lambda: None  # the last one with workers, while it lives
         self._patches = Patches()
 
     def install(self) -> None:
@@ -59,6 +62,12 @@ class BatchHashes:
     def remove(self) -> None:
         self._patches.restore()
 
+    def supply(self) -> tuple[int, int] | None:
+        """How many batches of workers were taken until now, and how many are ready; None without workers, and
+        where another loader came.
+        """
+        return attempt("counting batches that are ready", lambda: _supply_of(self._iterator()), None)
+
     def _hashing(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def __next__(iterator: Any) -> Any:
             batch = original(iterator)
@@ -66,10 +75,20 @@ class BatchHashes:
                 self.hashes.append(digest(batch))
                 ahead = iterator._num_workers * getattr(iterator, "_prefetch_factor", 0)
                 self.fetched_ahead = max(self.fetched_ahead, ahead)
+                if ahead:
+                    self._iterator = weakref.ref(iterator)
                 self.sizes += [len(tensor) for tensor in tensors_in(batch) if tensor.dim()][:1]
             return batch
 
         return __next__
+
+
+def _supply_of(iterator: Any) -> tuple[int, int] | None:
+    if iterator is None or sys.platform == "darwin":  # where queues do not know how long they are
+        return None
+    queues = {id(queue): queue for queue in (iterator._data_queue, iterator._worker_result_queue)}
+    out_of_turn = sum(len(task) == 2 for task in iterator._task_info.values())
+    return iterator._rcvd_idx, out_of_turn + sum(queue.qsize() for queue in queues.values())
 
 
 def digest(value: Any) -> str:

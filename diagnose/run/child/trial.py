@@ -129,16 +129,23 @@ class Trial:
             self._outputs.stop()
         begin, end = self._plan.untimed_steps * self._plan.ticks_per_step, self._ticks_of(self._plan.steps)
         if number in (begin, (begin + end) // 2):
-            self._work.sample(number)
+            self._sample(number)
         self._note_time()
         if number >= end or self._took_long(number):
-            self._work.sample(number)
+            self._sample(number)
             self._looking = self._plan.looks_at_memory and attempt(
                 self._memory.what, self._memory.begin, False
             )
             if not self._looking:
                 self.write()
                 self._say_last_tick()
+
+    def _sample(self, number: int) -> None:
+        """At few steps, for it takes time."""
+        self._work.sample(number)
+        supply = self._hashes.supply()
+        if supply is not None:
+            self._supply.append((number, *supply))
 
     def _look_on(self, number: int) -> None:
         """Until what fills memory has been seen."""
@@ -213,6 +220,7 @@ class Trial:
             "device_ms": device_ms,
             "work": self._work.samples,
             "batch_hashes": self._hashes.hashes,
+            "supply": self._supply,
             "fetched_ahead": self._hashes.fetched_ahead,
             "batch_size": max(self._hashes.sizes, key=self._hashes.sizes.count, default=None),
             "losses": self._losses.facts(1)["losses"] if self._tick_ns else None,
@@ -240,6 +248,7 @@ class Trial:
         self._ticks = 0
         self._tick_ns: list[int] = []
         self._work = WorkSamples()
+        self._supply: list[tuple[int, int, int]] = []
         self._device_ticks = DeviceTicks()
 
     def _is_first_of_its_rank(self) -> bool:
