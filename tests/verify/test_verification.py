@@ -47,7 +47,7 @@ class Machine:
         self.random = random.Random(0)
         self.runs: list[list[str]] = []
         self.interrupt_after: int | None = None
-        self.clock = "optimizer"
+        self.steps_end_with = "optimizer"
 
     def __call__(
         self, job: Job, specs: Sequence[Spec], settings: TrialSettings, folder: Path
@@ -84,7 +84,7 @@ class Machine:
     def trial(self, steps: int, step_ms: float, settings: TrialSettings) -> dict[str, Any]:
         losses = [1.0, 0.5, 0.25] if self.own_losses == "same" else [self.random.random()]
         return {
-            "clock": self.clock,
+            "clock": self.steps_end_with,
             "tick_ns": [int(number * step_ms * 1e6) for number in range(steps)],
             "device_ms": None,
             "batch_hashes": ["a", "b"],
@@ -427,7 +427,7 @@ def test_a_fix_that_now_and_then_breaks_the_script_is_not_faster(tmp_path: Path)
 def test_steps_that_end_elsewhere_with_the_fix_are_not_compared(tmp_path: Path) -> None:
     """A whole answer of a model as it is, a part of one with the fix: of course that takes less."""
     parts = Machine(compile={"factor": 0.1, "trial": {"clock": "forward"}})
-    parts.clock = "answer"
+    parts.steps_end_with = "answer"
     tried = prove(tmp_path, parts, fix("compile")).tried[0]
     assert (tried.state, tried.verdict) == ("not_comparable", None)
     assert tried.why == "its steps end with the model's forward, those before with a method of the model's"
