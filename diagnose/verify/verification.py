@@ -46,7 +46,7 @@ from diagnose.verify.paired import (
     ending,
 )
 from diagnose.verify.store import Store
-from diagnose.verify.timing import Trial, samples_ratio, steady_from, step_ms, untimed_steps
+from diagnose.verify.timing import Trial, lasting_ratio, samples_ratio, steady_from, step_ms, untimed_steps
 from diagnose.verify.trial import Job, run_trial
 
 TUNING_SHARE = 0.3  # of a fix's time, for the search of its number
@@ -328,7 +328,9 @@ class Verifier:
         """Of one run by itself."""
         series = step_ms(run, self._runner.settings.ticks_per_step)
         untimed = max(untimed_steps(run, self._runner.settings.untimed_steps) - 1, steady_from(series))
-        return float(series[min(untimed, len(series) - 1) :].mean())
+        first = min(untimed, len(series) - 1)
+        lasting = lasting_ratio(run, self._runner.settings.ticks_per_step, first, len(series))
+        return float(series[first:].mean()) * lasting
 
     # all together
 

@@ -233,6 +233,24 @@ def test_the_number_of_workers_is_searched_for(tmp_path: Path, monkeypatch: pyte
     assert tried.change is not None and tried.change.change == pytest.approx(-0.6, abs=0.02)
 
 
+def test_a_number_that_lives_on_batches_that_were_ready_is_not_the_best(tmp_path: Path) -> None:
+    """With 8 and 16 ahead half of the batches were ready before: in the long run their steps take 10 ms."""
+
+    class Ahead(Machine):
+        def __call__(
+            self, job: Job, specs: Sequence[Spec], settings: TrialSettings, folder: Path
+        ) -> dict[str, Any]:
+            trial = super().__call__(job, specs, settings, folder)
+            lives = specs and specs[0]["arguments"]["prefetch_factor"] >= 8
+            return trial | ({"supply": [(110, 110, 100), (220, 220, 45)]} if lives else {})
+
+    factors = {1: 1.0, 2: 1.0, 4: 0.8, 8: 0.5, 16: 0.5, 32: 0.5}
+    machine = Ahead(dataloader={"factor": {"prefetch_factor": factors}})
+    tried = prove(tmp_path, machine, fix("dataloader", prefetch_factor=4)).tried[0]
+    assert tried.arguments == {"prefetch_factor": 4}
+    assert tried.curve is not None and tried.curve.ms["8"] == pytest.approx(10, rel=0.05)
+
+
 def test_a_searched_number_keeps_its_prediction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(8)))
     predicted = Predicted(best_guess=6.0, low=5.0, high=7.0)
