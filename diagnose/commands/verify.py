@@ -93,10 +93,14 @@ def _verified(folder: Path, options: argparse.Namespace) -> tuple[Document, bool
     from diagnose.verify.candidates import by_hand, candidates
     from diagnose.verify.deadline import Deadline
     from diagnose.verify.launch_settings import launch_settings, ways_to_serve
+    from diagnose.verify.store import alone_in
     from diagnose.verify.verification import Verifier
 
     record, facts = how_started(folder)
     limits = reading_limits(options)
+    if options.fresh:
+        with writing(folder, "--fresh removes what earlier runs told"):
+            (folder / FILE).unlink(missing_ok=True)
     document = analyse(folder, **limits)
     chosen: list[Candidate] = [by_hand(fix) for fix in options.by_hand]
     if options.only or options.search or not chosen:
@@ -117,6 +121,7 @@ def _verified(folder: Path, options: argparse.Namespace) -> tuple[Document, bool
     deadline = Deadline.after(options.budget - 2 * analysis_s)  # to write the report takes about as long
     with (
         writing(folder, "make room there and run the same command again: it goes on where it was"),
+        alone_in(folder / "verify"),
         verify_progress(quiet=options.quiet) as progress,
     ):
         verifier = Verifier(

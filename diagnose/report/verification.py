@@ -26,6 +26,12 @@ from diagnose.report.blocks import bullets, folded, section, table
 from diagnose.verify.statistics import LOOKS, exceeds, falls_short
 
 MOST_PAIRS = LOOKS[-1]
+_LEADS = {
+    "not_held": "did not take hold",
+    "failed": "failed",
+    "not_comparable": "could not be compared",
+    "no_time": "not measured",
+}
 WORK_SHARE = 0.02  # a change of the processor time worth a sentence
 MEMORY_SHARE = 0.1  # a change of a peak worth a sentence
 START = "fixes.sh"  # beside the report
@@ -119,8 +125,7 @@ def verdict(result: FixResult) -> str:
     if result.state == "not_tried":
         return result.why
     if result.state != "measured":
-        lead = {"not_held": "did not take hold", "failed": "failed", "no_time": "not measured"}[result.state]
-        return f"{lead}: {result.why}"
+        return f"{_LEADS[result.state]}: {result.why}"
     change = result.change
     assert change is not None
     low, high = change.low, change.high

@@ -216,7 +216,7 @@ class Run:
                     pass  # somebody else ends it, or watching it failed: then it runs on as without us
             if reason is None and child.returncode < 0:
                 reason = "killed"
-            if reason is not None:
+            if reason is not None or not self._keeps_parts:
                 self._sweep()
         code = child.returncode
         return RunOutcome(
@@ -310,7 +310,9 @@ class Run:
         return _GRACE_WHILE_WRITING_S if recording else _GRACE_AFTER_SIGNAL_S
 
     def _sweep(self) -> None:
-        """No process of a run that did not end by itself is left behind."""
+        """No process is left behind by a run that did not end by itself, nor by a trial: it would disturb the
+        next one.
+        """
         deadline = time.monotonic() + _GRACE_LEFTOVERS_S
         while leftovers := processes_of(self._id):
             if time.monotonic() >= deadline:

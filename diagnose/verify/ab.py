@@ -14,7 +14,7 @@ from diagnose.errors import DiagnoseError
 from diagnose.verify import statistics
 from diagnose.verify.deadline import Deadline, OutOfTime
 from diagnose.verify.lengths import LEAST_STEPS, TIMED_S, TIMED_STEPS, UNTIMED_S, UNTIMED_STEPS, fitted
-from diagnose.verify.paired import Arm, Outcome, RunFailed, Runner, TrialRunner, ending
+from diagnose.verify.paired import Arm, NotComparable, Outcome, RunFailed, Runner, TrialRunner, ending
 from diagnose.verify.results import Results, results
 from diagnose.verify.sides import Side
 from diagnose.verify.statistics import Comparison
@@ -70,6 +70,8 @@ def held_against(
         )
     except RunFailed as failed:
         raise DiagnoseError("a side cannot be run", saw=ending(failed.trial)) from failed
+    except NotComparable as reason:
+        raise DiagnoseError("the two sides cannot be compared", saw=str(reason)) from reason
     except OutOfTime as error:
         raise DiagnoseError("there was no time for a run of both sides", do="allow more: --budget") from error
     if outcome is None:

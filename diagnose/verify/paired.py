@@ -18,16 +18,27 @@ from pathlib import Path
 
 from diagnose import __version__
 from diagnose.fixes.all import Spec
+from diagnose.run.child.steps.step_clock import StepClock
+from diagnose.run.settings import FEWEST_STEPS
 from diagnose.verify.deadline import Deadline, OutOfTime
 from diagnose.verify.statistics import LOOKS, Comparison, comparison, is_clear
 from diagnose.verify.store import Store
-from diagnose.verify.timing import Trial, mean_steps_ms, samples_ratio, step_ms, work_ms
+from diagnose.verify.timing import (
+    Trial,
+    lasting_ratio,
+    mean_steps_ms,
+    samples_ratio,
+    step_ms,
+    untimed_steps,
+    work_ms,
+)
 from diagnose.verify.trial import Job, TrialSettings, run_trial
 
 ORDER = ("AB", "BA")  # of the runs in a pair, in turns
 FEWEST_PAIRS = 2  # of which a comparison can be made at all
 NOT_THE_USERS = {"site-packages", "dist-packages", "node_modules", "__pycache__"}
 MOST_FOLDERS = 2000
+_FAILED = "failed"  # the place of a run with the fix that failed where the script as it is did not
 _RANK_PREFIX = re.compile(r"^\[rank\d+\]: ")  # torch's own, before the lines of a traceback
 # torch's words for it, and where Python makes the workers' locks
 _OUT_OF_SHARED_MEMORY = re.compile(
@@ -44,13 +55,17 @@ class Interrupted(Exception):
 
 
 class RunFailed(Exception):
-    """A run that ended badly, or before there was anything to compare: in words."""
+    """A run that ended badly, or before there was anything to compare: in words. ``good_runs``: of the same
+    arm, before it.
+    """
 
-    def __init__(self, trial: Trial, *, with_fix: bool) -> None:
-        super().__init__(
-            ending(trial) if with_fix else f"the script failed without it as well: {ending(trial)}"
-        )
+    def __init__(self, trial: Trial, good_runs: int = 0) -> None:
+        super().__init__(f"once in {good_runs + 1} runs {ending(trial)}" if good_runs else ending(trial))
         self.trial = trial
+
+
+class NotComparable(Exception):
+    """The runs of two arms tell nothing about the fix: why, in words."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +91,8 @@ class Arm:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A comparison, with the runs it rests on; `first`, `last`: the steps compared; `failure`:
-    of a run after that many good ones; `work`: the same for processor time, None where it is not known.
+    """A comparison, with the runs it rests on; `first`, `last`: the steps compared; `failure`: that ended
+    it, of a run without the fix; `work`: the same for processor time, None where it is not known.
     """
 
     comparison: Comparison
@@ -107,6 +122,7 @@ class TrialRunner:
         self._store, self._progress, self._run_trial = store, progress, run
         self._shortest_s = shortest_s
         self._latest_s: dict[tuple[str, ...], float] = {}  # that a run took, by its fixes
+        self._untimed: dict[str, int] = {}  # steps, by the arm
 
     def with_settings(self, settings: TrialSettings) -> TrialRunner:
         runner = copy.copy(self)
@@ -114,13 +130,17 @@ class TrialRunner:
         return runner
 
     def once(self, arm: Arm, label: str, deadline: Deadline, what_for: str = "check") -> Trial:
-        """One run, from the store if it is there. Raises RunFailed, OutOfTime, Interrupted."""
+        """One run, from the store if it is there. Raises RunFailed, OutOfTime, Interrupted; NotComparable if
+        it is with fixes and has too few steps.
+        """
         key = self._key(what_for, arm.description())
-        stored = next(iter(self._store.runs(key).values()), None)
-        if stored is None:
-            return self._run(arm, key, "", label, deadline)
-        self._learn_from(arm, stored)
-        return stored
+        trial = next(iter(self._store.runs(key).values()), None)
+        if trial is None:
+            trial = self._run(arm, key, "", label, deadline)
+        self._learn_from(arm, trial)
+        if arm.specs:
+            check_length(trial, self.settings)
+        return trial
 
     def agreed(self, arm: Arm, plan: Callable[[TrialSettings], TrialSettings]) -> TrialSettings:
         """The settings that a first verification of the arm planned, which later ones keep: only so can they
@@ -143,14 +163,34 @@ class TrialRunner:
         names: tuple[str, str] = ("as it is", "with the fix"),
     ) -> Outcome | None:
         """Goes on where an earlier one of the same arms stopped; None if there was no time for two pairs.
-        ``names``: of the arms, for people.
+        ``names``: of the arms, for people. Both arms run longer if the batches that the workers of either
+        have ready outlast the untimed steps.
 
-        Raises RunFailed, Interrupted.
+        Raises RunFailed if the script fails with the fix and not without it, now and then or always (it is
+        not tried again); NotComparable, Interrupted.
         """
+        untimed = max(map(self._untimed_in, (before, after)))
+        more = max(0, untimed - self.settings.untimed_steps)
+        steps, untimed = self.settings.steps + more, self.settings.untimed_steps + more
+        runner = self.with_settings(replace(self.settings, steps=steps, untimed_steps=untimed))
+        return runner._compare(before, after, precision, deadline, label, names)
+
+    def _compare(
+        self,
+        before: Arm,
+        after: Arm,
+        precision: float,
+        deadline: Deadline,
+        label: str,
+        names: tuple[str, str],
+    ) -> Outcome | None:
         arms = {"A": before, "B": after}
         key = self._key("duel", before.description(), after.description())
         pairs, failure = _whole_pairs(self._store.runs(key)), ""
+        if failed_run := self._store.runs(key).get(_FAILED):
+            raise RunFailed(failed_run, len(pairs))
         for stored in pairs:
+            self._check(stored)
             self._learn_from(before, stored[0])
             self._learn_from(after, stored[1])
         while not self._is_clear(pairs, after, precision):
@@ -163,13 +203,38 @@ class TrialRunner:
             except OutOfTime:
                 break
             except RunFailed as failed:
+                if "A" in pair or (name == "B" and self._succeeds(before, key, len(pairs), label, deadline)):
+                    self._store.note(key, _FAILED, failed.trial)
+                    raise RunFailed(failed.trial, len(pairs)) from failed
+                failure = f"the script failed without it as well: {failed}"
                 if len(pairs) < FEWEST_PAIRS:
-                    raise
-                failure = str(failed)
+                    raise NotComparable(failure) from failed
                 break
             pairs.append((pair["A"], pair["B"]))
+            self._check(pairs[-1])
         outcome = self._outcome(pairs, after)
         return replace(outcome, failure=failure) if outcome else None
+
+    def _untimed_in(self, arm: Arm) -> int:
+        """Of one that never ran, such as all fixes together, the most of those that did."""
+        return self._untimed.get(repr(arm), max(self._untimed.values(), default=0))
+
+    def _check(self, pair: tuple[Trial, Trial]) -> None:
+        for run in pair:
+            check_length(run, self.settings)
+        check_clocks(*pair)
+
+    def _succeeds(self, before: Arm, key: str, number: int, label: str, deadline: Deadline) -> bool:
+        """Whether the script still runs as it is, now that it failed with the fix. Where no time is left to
+        see that, the fix is to blame.
+        """
+        try:
+            self._run(before, key, f"A{number}", f"{label}: does it fail as it is?", deadline)
+        except OutOfTime:
+            return True
+        except RunFailed:
+            return False
+        return True
 
     def _key(self, *parts: object) -> str:
         limits = ("timeout_s", "most_s", "at_least")
@@ -185,6 +250,13 @@ class TrialRunner:
         series = [[step_ms(run, self.settings.ticks_per_step) for run in runs] for runs in (before, after)]
         before_ms, after_ms, first, last = mean_steps_ms(
             series[0], series[1], self.settings.untimed_steps - 1
+        )
+        before_ms, after_ms = (
+            [
+                ms * lasting_ratio(run, self.settings.ticks_per_step, first, last)
+                for ms, run in zip(means, runs, strict=True)
+            ]
+            for means, runs in ((before_ms, before), (after_ms, after))
         )
         ratio = samples_ratio(before[0], after[0]) if arm.changes_batch_size else 1.0
         return Outcome(
@@ -231,6 +303,7 @@ class TrialRunner:
 
     def _learn_from(self, arm: Arm, trial: Trial) -> None:
         self._latest_s[arm.fixes] = trial["wall_s"]
+        self._untimed[repr(arm)] = untimed_steps(trial, 0)
 
     def _run(self, arm: Arm, key: str, place: str, label: str, deadline: Deadline) -> Trial:
         self._need_time(deadline, arm)
@@ -247,9 +320,7 @@ class TrialRunner:
             trial["ended"] in ("crashed", "killed", "timeout")
             or len(step_ms(trial, self.settings.ticks_per_step)) < 2
         ):
-            raise RunFailed(
-                trial | {"printed": _last_lines(folder / "printed.txt")}, with_fix=bool(arm.specs)
-            )
+            raise RunFailed(trial | {"printed": _last_lines(folder / "printed.txt")})
         shutil.rmtree(folder, ignore_errors=True)
         self._learn_from(arm, trial)
         self._store.add(key, place, trial)
@@ -284,6 +355,24 @@ def _source_state(folder: str) -> list[list[object]]:
     return state
 
 
+def check_length(trial: Trial, settings: TrialSettings) -> None:
+    """Raises NotComparable where a script came to its end before so many steps were timed as a comparison can
+    rest on: as with a larger batch, of which there are fewer.
+    """
+    steps = len(step_ms(trial, settings.ticks_per_step)) + 1
+    if steps < untimed_steps(trial, settings.untimed_steps) + FEWEST_STEPS:
+        ahead = trial.get("fetched_ahead", 0)
+        why = f": workers may have {ahead} batches ready" if ahead >= settings.untimed_steps else ""
+        raise NotComparable(f"the script ends after {steps} steps, too few to compare runs{why}")
+
+
+def check_clocks(before: Trial, after: Trial) -> None:
+    """Raises NotComparable where a step of one run is something else than a step of the other."""
+    mine, theirs = StepClock(before["clock"]), StepClock(after["clock"])
+    if mine != theirs:
+        raise NotComparable(f"its steps end with {theirs.event}, those before with {mine.event}")
+
+
 def ending(trial: Trial) -> str:
     """How a run that cannot be used ended, and the last line it printed; of a job,
     the rank whose failure was the first.
@@ -295,6 +384,7 @@ def ending(trial: Trial) -> str:
         "killed": f"{who} was killed by {trial['signal']}",
         "timeout": "it took too long and was stopped",
     }.get(trial["ended"], "it ended before three steps were seen")
+    how = " ".join([how, *(f"({note})" for note in trial.get("notes", ()))])
     printed = trial.get("printed", "").strip()
     if _OUT_OF_SHARED_MEMORY.search(printed):
         return f"{how}: /dev/shm is full, which hands batches over from workers (Docker: `--shm-size=2g`)"

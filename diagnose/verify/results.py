@@ -9,6 +9,7 @@ from typing import Literal
 from diagnose.fixes.fix import TOLERANCE
 from diagnose.verify.timing import Trial
 
+OWN_DEVIATIONS = 10  # between two runs of a script that differs by itself, within which a fix changes nothing
 FLOOR = 0.01  # of the first loss: one that has become small counts as much
 
 Agreement = Literal["same", "close", "differ", "other_data", "unsteady", "unknown"]
@@ -17,8 +18,9 @@ Agreement = Literal["same", "close", "differ", "other_data", "unsteady", "unknow
 @dataclass(frozen=True)
 class Results:
     """`agreement`: same to the bit; close, within `tolerance`; differ; other_data, where the fix makes the
-    script see other batches; unsteady, where the unchanged script differs from run to run by itself; unknown,
-    where there is nothing to compare. `deviation` is the largest of the `compared` losses'.
+    script see other batches; unsteady, where the unchanged script differs from run to run by itself, and with
+    the fix not by far more; unknown, where there is nothing to compare. `deviation` is the largest of the
+    `compared` losses'.
     """
 
     agreement: Agreement
@@ -35,19 +37,16 @@ def results(before: Trial, again: Trial, after: Trial, tolerance: float = TOLERA
         return Results("other_data", 0, None, tolerance)
     if not count:
         return Results("unknown", 0, None, tolerance)
-    deviation = (
-        _deviation_of_losses(mine, theirs)
-        if isinstance(mine[0], float)
-        else _deviation_of_outputs(mine, theirs)
-    )
+    repeated = _signature(again)
+    deviation = _deviation(mine, theirs)
     if _begins_alike(mine, theirs):
         agreement: Agreement = "same"
-    elif not _begins_alike(mine, _signature(again)):
-        agreement = "unsteady"
-    elif deviation <= tolerance:
-        agreement = "close"
-    else:
+    elif deviation > max(tolerance, OWN_DEVIATIONS * _deviation(mine, repeated)):
         agreement = "differ"
+    elif not _begins_alike(mine, repeated):
+        agreement = "unsteady"
+    else:
+        agreement = "close"
     return Results(agreement, count, deviation, tolerance)
 
 
@@ -68,6 +67,12 @@ def _begins_alike(mine: list, theirs: list) -> bool | None:
     """
     count = min(len(mine), len(theirs))
     return repr(mine[:count]) == repr(theirs[:count]) if count else None
+
+
+def _deviation(mine: list, theirs: list) -> float:
+    if not mine or not theirs:
+        return 0.0
+    return (_deviation_of_losses if isinstance(mine[0], float) else _deviation_of_outputs)(mine, theirs)
 
 
 def _deviation_of_losses(mine: list[float], theirs: list[float]) -> float:

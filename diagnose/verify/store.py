@@ -4,14 +4,46 @@ interruption loses one run at most.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
+from diagnose.errors import DiagnoseError
 from diagnose.verify.timing import Trial
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """For as long as it lasts no other verification runs in the folder: they would take each other's runs
+    away. Raises DiagnoseError if one does, OSError.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        if not _locked(lock):
+            raise DiagnoseError(
+                f"{folder.parent} is being verified already.", do="wait for that to end, or end it"
+            )
+        yield
+
+
+def _locked(file: TextIO) -> bool:
+    """Also where the file's system has no locks."""
+    with contextlib.suppress(OSError):
+        try:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 class Store:

@@ -11,6 +11,7 @@ import numpy as np
 
 Trial = dict[str, Any]  # what `diagnose.verify.trial.run_trial` returns
 
+A_FEW = 2  # batches more or less that are ready: as workers happen to end them
 BATCH = 5  # steps that MSER-5 averages over
 MANY_STEPS = 10 * BATCH  # from which there are enough such averages
 
@@ -25,6 +26,14 @@ def step_ms(trial: Trial, ticks_per_step: int) -> np.ndarray:
     return np.diff(ends[ticks_per_step - 1 :: ticks_per_step])
 
 
+def untimed_steps(trial: Trial, wanted: int) -> int:
+    """At the begin of a run: as many as wanted, and until all batches are used up that workers may have had
+    ready before the first step. To take those is no gain that would last.
+    """
+    ahead = trial.get("fetched_ahead", 0)
+    return max(wanted, ahead + 1) if ahead else wanted
+
+
 def work_ms(trial: Trial, ticks_per_step: int, first: int, last: int) -> float | None:
     """Processor time of the script's processes, children included, ms a step: of the steps from `first` to
     `last` (as `step_ms` counts them), as far as samples were taken; None where too few were.
@@ -35,6 +44,20 @@ def work_ms(trial: Trial, ticks_per_step: int, first: int, last: int) -> float |
         return None
     ticks, ns = inside[-1][0] - inside[0][0], inside[-1][1] - inside[0][1]
     return ns * ticks_per_step / ticks / 1e6 if ns > 0 else None
+
+
+def lasting_ratio(trial: Trial, ticks_per_step: int, first: int, last: int) -> float:
+    """What a step takes in the long run ÷ what it took, of the steps from `first` to `last` (as `step_ms`
+    counts them): a script that is faster than its workers lives on batches they had ready, and once those are
+    used up it waits for them. More than a few used up are so many that were not fetched meanwhile.
+    """
+    begin, end = (first + 1) * ticks_per_step, (last + 1) * ticks_per_step
+    inside = [sample for sample in trial.get("supply") or [] if begin <= sample[0] <= end]
+    if len(inside) < 2:
+        return 1.0
+    (_, taken_before, ready_before), (_, taken, ready) = inside[0], inside[-1]
+    count, used_up = taken - taken_before, ready_before - ready
+    return count / (count - used_up) if A_FEW < used_up < count else 1.0
 
 
 def samples_ratio(before: Trial, after: Trial) -> float:

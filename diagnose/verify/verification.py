@@ -34,9 +34,19 @@ from diagnose.verify import results, statistics, tuning, warnings
 from diagnose.verify.candidates import Candidate
 from diagnose.verify.deadline import Deadline, OutOfTime
 from diagnose.verify.lengths import fitted, probe, settings_for, shortest_run_s, within
-from diagnose.verify.paired import Arm, Interrupted, Outcome, RunFailed, Runner, TrialRunner, ending
+from diagnose.verify.paired import (
+    Arm,
+    Interrupted,
+    NotComparable,
+    Outcome,
+    RunFailed,
+    Runner,
+    TrialRunner,
+    check_clocks,
+    ending,
+)
 from diagnose.verify.store import Store
-from diagnose.verify.timing import Trial, samples_ratio, steady_from, step_ms
+from diagnose.verify.timing import Trial, lasting_ratio, samples_ratio, steady_from, step_ms, untimed_steps
 from diagnose.verify.trial import Job, run_trial
 
 TUNING_SHARE = 0.3  # of a fix's time, for the search of its number
@@ -166,6 +176,7 @@ class Verifier:
         try:
             check = self._checked(candidate, deadline)
             tried.why = NOT_FINISHED
+            check_clocks(self._reference, check)
             if not check["interventions"][-1]["held"]:
                 tried.state, tried.why = "not_held", _why_not_held(check)
                 return tried
@@ -175,8 +186,8 @@ class Verifier:
                     tried.arguments, tried.predicted_with = candidate.arguments, tried.arguments
             self._to_measure.append((tried, candidate))
             self._measure_beside(tried, candidate, deadline)
-        except RunFailed as failed:
-            tried.state, tried.why = "failed", str(failed)
+        except (NotComparable, RunFailed) as reason:
+            _without_verdict(tried, reason)
         except OutOfTime:
             tried.state = "no_time"
         return tried
@@ -209,8 +220,8 @@ class Verifier:
     def _measure_on(self, tried: FixResult, candidate: Candidate, deadline: Deadline) -> None:
         try:
             self._measure_beside(tried, candidate, deadline)
-        except RunFailed as failed:
-            tried.why = str(failed)
+        except (NotComparable, RunFailed) as reason:
+            _without_verdict(tried, reason)
         self._finish()
 
     def _checked(self, candidate: Candidate, deadline: Deadline) -> Trial:
@@ -222,10 +233,13 @@ class Verifier:
         if results.data_differ(self._reference, check) and not self._runner.settings.seed_batches:
             seeded = self._runner.with_settings(replace(self._runner.settings, seed_batches=True))
             itself = self._as_it_is
-            reference = seeded.once(itself, "the script as it is, with its batches seeded", deadline)
-            first = reference  # seeded it repeats itself as well if it does without
-            if self.proof.same_losses is not True:
-                first = seeded.once(itself, "the script as it is, seeded, once more", deadline, "first")
+            try:
+                reference = seeded.once(itself, "the script as it is, with its batches seeded", deadline)
+                first = reference  # seeded it repeats itself as well if it does without
+                if self.proof.same_losses is not True:
+                    first = seeded.once(itself, "the script as it is, seeded, once more", deadline, "first")
+            except RunFailed as failed:
+                raise NotComparable(f"the script failed without it as well: {failed}") from failed
             self._runner, self._reference, self._first = seeded, reference, first
             self.proof.seeded_batches = True
             check = self._runner.once(arm, f"{candidate.title}: the same data?", deadline)
@@ -284,7 +298,7 @@ class Verifier:
             label = f"{candidate.title}: {argument.name}={number}"
             try:
                 run = self._runner.once(arm, label, deadline, f"tuning {len(measured.get(number, []))}")
-            except (OutOfTime, RunFailed):  # a failed one is out of memory, most likely
+            except (OutOfTime, NotComparable, RunFailed):  # a failed one is out of memory, most likely
                 return None
             ratio = samples_ratio(self._reference, run) if arm.changes_batch_size else 1.0
             measured.setdefault(number, []).append(self._steady_ms(run) * ratio)
@@ -313,7 +327,10 @@ class Verifier:
     def _steady_ms(self, run: Trial) -> float:
         """Of one run by itself."""
         series = step_ms(run, self._runner.settings.ticks_per_step)
-        return float(series[max(self._runner.settings.untimed_steps - 1, steady_from(series)) :].mean())
+        untimed = max(untimed_steps(run, self._runner.settings.untimed_steps) - 1, steady_from(series))
+        first = min(untimed, len(series) - 1)
+        lasting = lasting_ratio(run, self._runner.settings.ticks_per_step, first, len(series))
+        return float(series[first:].mean()) * lasting
 
     # all together
 
@@ -338,8 +355,8 @@ class Verifier:
         )
         try:
             self._measure(together, faster, (), self._deadline, together.title)
-        except RunFailed as failed:
-            together.state, together.why = "failed", str(failed)
+        except (NotComparable, RunFailed) as reason:
+            _without_verdict(together, reason)
         self.proof.together = together
 
     # keeping
@@ -387,6 +404,12 @@ def _tried(candidate: Candidate, state: TrialState, why: str) -> FixResult:
         predicted_ms=candidate.predicted_ms,
         predicted_of_ms=candidate.predicted_of_ms,
     )
+
+
+def _without_verdict(tried: FixResult, reason: NotComparable | RunFailed) -> None:
+    """What was measured before, if anything, is no longer told."""
+    tried.state = "failed" if isinstance(reason, RunFailed) else "not_comparable"
+    tried.why, tried.verdict, tried.change = str(reason), None, None
 
 
 def _is_unclear(tried: FixResult) -> bool:

@@ -15,7 +15,8 @@ CLOCK_DIFFERENCE = 0.03  # between the arms
 
 def warnings_of(runs: Sequence[tuple[str, Trial]]) -> list[str]:
     """Sentences for people, about all runs that were compared; `before` or `after` stands with each."""
-    return [*_others(runs), *_gpu(runs)]
+    notes = dict.fromkeys(note for _, run in runs for note in run.get("notes", ()))
+    return [*_others(runs), *_gpu(runs), *notes]
 
 
 def _others(runs: Sequence[tuple[str, Trial]]) -> list[str]:

@@ -829,3 +829,18 @@ def test_verify_on_a_full_disk_goes_on_where_it_was(
     monkeypatch.setattr("diagnose.verify.verification.Verifier.prove", full)
     assert cli.main(["verify", "run", "--try", "gc_freeze", "--quiet"]) == 1
     assert "run the same command again: it goes on where it was" in capsys.readouterr().err
+
+
+def test_a_fresh_verification_does_not_read_the_one_before(
+    verifiable: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (Path("run") / "verify.json").write_text('{"step_ms": "damaged"')
+    there: list[bool] = []
+
+    def analyse(source: Path, **limits: Any) -> Any:
+        there.append((source / "verify.json").exists())
+        return verifiable
+
+    monkeypatch.setattr(analysis, "analyse", analyse)
+    assert cli.main(["verify", "run", "--fresh", "--quiet"]) == 0
+    assert there == [False]

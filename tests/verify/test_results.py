@@ -40,6 +40,23 @@ def test_a_script_that_differs_from_itself_tells_nothing() -> None:
     assert results(SCRIPT, trial([2.0, 0.9]), trial([2.0, 0.8])).agreement == "unsteady"
 
 
+@pytest.mark.parametrize(
+    ("again", "after", "agreement"),
+    [
+        (0.5000000001, math.nan, "differ"),  # only one of two is a number
+        (0.5000000001, 800.0, "differ"),
+        (0.5000000001, 0.501, "unsteady"),  # off by 0.2 %, within the tolerance
+        (0.51, 0.59, "unsteady"),  # off by 18 %, ten times its own 2 % are 20
+        (0.51, 0.61, "differ"),  # by 22 %
+        (math.nan, 0.8, "unsteady"),  # it becomes nan now and then by itself
+    ],
+)
+def test_a_script_that_differs_a_little_from_itself_may_differ_no_more_with_a_fix(
+    again: float, after: float, agreement: str
+) -> None:
+    assert results(SCRIPT, trial([2.0, 1.0, again]), trial([2.0, 1.0, after])).agreement == agreement
+
+
 def test_sixteen_bits_may_deviate_more() -> None:
     loose, strict = tolerance_of(["optimizer", "autocast"]), tolerance_of(["optimizer"])
     assert results(SCRIPT, SCRIPT, trial([2.0, 1.03, 0.5]), loose).agreement == "close"

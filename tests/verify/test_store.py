@@ -1,8 +1,12 @@
 """Runs on disk outlive whatever ends the verification."""
 
+import sys
 from pathlib import Path
 
-from diagnose.verify.store import Store
+import pytest
+
+from diagnose.errors import DiagnoseError
+from diagnose.verify.store import Store, alone_in
 
 
 def test_runs_come_back_in_their_order(tmp_path: Path) -> None:
@@ -34,3 +38,16 @@ def test_of_two_runs_in_one_place_the_later_counts(tmp_path: Path) -> None:
 def test_fresh_forgets(tmp_path: Path) -> None:
     Store(tmp_path).add("one", "A0", {})
     assert Store(tmp_path, fresh=True).runs("one") == {}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no flock")
+def test_two_verifications_do_not_share_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "run" / "verify"
+    with (
+        alone_in(folder),
+        pytest.raises(DiagnoseError, match="run is being verified already"),
+        alone_in(folder),
+    ):
+        pass
+    with alone_in(folder):
+        pass

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from diagnose.verify.timing import mean_steps_ms, steady_from, step_ms
+from diagnose.verify.timing import lasting_ratio, mean_steps_ms, steady_from, step_ms
 
 
 def trial(*ends_ms: float, device: bool = False) -> dict:
@@ -51,3 +51,23 @@ def test_one_disturbed_run_does_not_move_the_cut() -> None:
     quiet = [np.array([2.0] * 10)] * 2
     disturbed = np.array([9.0, 9.0, 9.0] + [2.0] * 7)
     assert mean_steps_ms([*quiet, disturbed], [*quiet, quiet[0]], untimed=1)[2] == 1
+
+
+@pytest.mark.parametrize(
+    ("supply", "ratio"),
+    [
+        # (tick, batches taken, batches ready): of 20 taken 10 were ready before, and 10 fetched meanwhile
+        ([(10, 10, 30), (20, 20, 25), (30, 30, 20)], 2.0),
+        ([(10, 20, 30), (20, 40, 25), (30, 60, 20)], 4 / 3),  # two for each step: of 40
+        ([(10, 10, 8), (20, 20, 8), (30, 30, 6)], 1.0),  # as workers happen to end them
+        ([(10, 10, 0), (20, 20, 5), (30, 30, 8)], 1.0),  # workers are faster than the script
+        ([(4, 4, 40), (30, 30, 0)], 1.0),  # of the steps compared there is one count
+        ([(10, 90, 30), (30, 10, 0)], 1.0),  # of another epoch
+        ([], 1.0),
+    ],
+)
+def test_a_step_that_lives_on_what_was_ready_takes_longer_in_the_long_run(
+    supply: list[tuple[int, int, int]], ratio: float
+) -> None:
+    # of steps 11 to 30: `step_ms` counts from the second as 0
+    assert lasting_ratio({"supply": supply}, 1, first=9, last=29) == pytest.approx(ratio)

@@ -18,6 +18,11 @@ import pytest
 
 from diagnose.document.model import FixResult
 from diagnose.report.verification import verdict
+from diagnose.run.child.interventions import Intervention
+from diagnose.run.child.interventions.base import Sites
+from diagnose.run.child.places import Places
+from diagnose.run.child.stop import StopRun
+from diagnose.run.child.trial import Trial, TrialPlan
 from diagnose.run.settings import Target
 from diagnose.verify.deadline import Deadline
 from diagnose.verify.paired import Arm, RunFailed, TrialRunner
@@ -48,6 +53,9 @@ def test_a_trial_ends_after_its_steps_and_leaves_what_it_saw(tmp_path: Path) -> 
     assert len(left["batch_hashes"]) == 4 and len(set(left["batch_hashes"])) == 4
     assert left["batch_size"] == 4
     assert len(left["losses"]) == 11  # from the second step on
+    # at the last untimed step, halfway through the others, at the end
+    assert [tick for tick, _ in left["work"]] == [4, 8, 12]
+    assert left["notes"] == []
     assert left["device_ms"] is None and left["peak_resident_bytes"] > 50e6
     assert (tmp_path / "printed.txt").read_text() == ""
 
@@ -69,6 +77,16 @@ def test_a_script_that_ends_first_leaves_what_there_was(tmp_path: Path) -> None:
     assert (tmp_path / "printed.txt").read_text() == "finished\n"
 
 
+@pytest.mark.long
+def test_a_run_is_longer_by_the_batches_that_were_ready_before_its_first_step(tmp_path: Path) -> None:
+    """Two workers have eight ready: nine steps are not timed instead of four, and eight are as before."""
+    workers = {"name": "dataloader", "arguments": {"num_workers": 2, "prefetch_factor": 4}, "sites": []}
+    left = trial(tmp_path, "quick", workers)
+    assert (left["fetched_ahead"], len(left["tick_ns"])) == (8, 17)
+    assert [(tick, taken) for tick, taken, _ in left["supply"]] == [(4, 4), (10, 10), (17, 17)]
+    assert all(0 <= ready <= 8 for _, _, ready in left["supply"])
+
+
 def test_a_run_that_is_ended_by_its_time_limit_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,6 +95,58 @@ def test_a_run_that_is_ended_by_its_time_limit_is_not_waited_for(
     settings = TrialSettings(400, 4, 1, timeout_s=8)
     left = run_trial(job("hangs"), (), settings, tmp_path)
     assert left["ended"] == "timeout" and left["wall_s"] < 60
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_trial_leaves_no_process_behind(tmp_path: Path, code: int) -> None:
+    """Which would disturb the next one, however the script has ended."""
+    (tmp_path / "leaves.py").write_text(
+        f"import subprocess, sys\nprint(subprocess.Popen(['sleep', '600']).pid)\nsys.exit({code})\n"
+    )
+    leaving = Job(Target("leaves.py", False, ()), str(tmp_path), str(tmp_path), sys.executable, "cpu")
+    left = run_trial(leaving, (), TrialSettings(12, 4, 1, timeout_s=60), tmp_path / "trial")
+    assert left["ended"] == ("crashed" if code else "finished")
+    pid = int((tmp_path / "trial" / "printed.txt").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+@pytest.mark.long
+def test_what_a_script_does_when_it_is_stopped_it_does_without_the_fix(tmp_path: Path) -> None:
+    (tmp_path / "saves.py").write_text(
+        "import torch\n"
+        "model = torch.nn.Linear(2, 2)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "try:\n"
+        "    while True:\n"
+        "        model(torch.ones(1, 2)).sum().backward()\n"
+        "        optimizer.step()\n"
+        "finally:\n"
+        "    print(torch.get_float32_matmul_precision())\n"
+    )
+    saving = Job(Target("saves.py", False, ()), str(tmp_path), str(tmp_path), sys.executable, "cpu")
+    high = {"name": "backend_flags", "arguments": {"matmul_precision": "high"}, "sites": []}
+    left = run_trial(saving, (high,), TrialSettings(12, 4, 1, timeout_s=120), tmp_path / "trial")
+    assert left["interventions"] == [{"held": 1, "why_not": ""}]
+    assert (tmp_path / "trial" / "printed.txt").read_text() == "highest\n"
+
+
+def test_a_fix_that_fails_after_a_step_does_not_stop_the_steps(tmp_path: Path) -> None:
+    class Failing(Intervention):
+        def tick(self, number: int) -> None:
+            raise ValueError(f"ours in step {number}")
+
+    places = Places(str(tmp_path), str(tmp_path))
+    failing = Failing(Sites((), places))
+    ticking = Trial(str(tmp_path), TrialPlan(steps=2, untimed_steps=1), [failing], places)
+    ticking.tick("the first step")
+    with pytest.raises(StopRun):
+        ticking.tick("the second step")
+    left = json.loads((tmp_path / "rank0" / "trial.json").read_text())
+    assert len(left["tick_ns"]) == 2
+    assert left["interventions"] == [
+        {"held": 0, "why_not": "It fails after a step: ValueError: ours in step 1"}
+    ]
 
 
 @pytest.mark.long

@@ -47,6 +47,7 @@ class Machine:
         self.random = random.Random(0)
         self.runs: list[list[str]] = []
         self.interrupt_after: int | None = None
+        self.steps_end_with = "optimizer"
 
     def __call__(
         self, job: Job, specs: Sequence[Spec], settings: TrialSettings, folder: Path
@@ -67,6 +68,14 @@ class Machine:
             trial |= effect.get("trial", {})
             if effect.get("other_data") and not (settings.seed_batches and effect["other_data"] == "random"):
                 trial |= {"batch_hashes": ["z"]}
+        if ahead := max((effect.get("ahead", 0) for effect in effects), default=0):
+            # ready before the first step: so many steps take a tenth, and the run is longer
+            more = max(0, ahead + 1 - settings.untimed_steps)
+            steps = [step_ms / 10] * ahead + [step_ms] * (settings.steps + more - ahead - 1)
+            trial |= {
+                "fetched_ahead": ahead,
+                "tick_ns": [int(sum(steps[:end]) * 1e6) for end in range(len(steps) + 1)],
+            }
         trial["interventions"] = [
             {"held": effect.get("held", 1), "why_not": effect.get("why_not", "")} for effect in effects
         ]
@@ -75,6 +84,7 @@ class Machine:
     def trial(self, steps: int, step_ms: float, settings: TrialSettings) -> dict[str, Any]:
         losses = [1.0, 0.5, 0.25] if self.own_losses == "same" else [self.random.random()]
         return {
+            "clock": self.steps_end_with,
             "tick_ns": [int(number * step_ms * 1e6) for number in range(steps)],
             "device_ms": None,
             "batch_hashes": ["a", "b"],
@@ -223,6 +233,24 @@ def test_the_number_of_workers_is_searched_for(tmp_path: Path, monkeypatch: pyte
     assert tried.change is not None and tried.change.change == pytest.approx(-0.6, abs=0.02)
 
 
+def test_a_number_that_lives_on_batches_that_were_ready_is_not_the_best(tmp_path: Path) -> None:
+    """With 8 and 16 ahead half of the batches were ready before: in the long run their steps take 10 ms."""
+
+    class Ahead(Machine):
+        def __call__(
+            self, job: Job, specs: Sequence[Spec], settings: TrialSettings, folder: Path
+        ) -> dict[str, Any]:
+            trial = super().__call__(job, specs, settings, folder)
+            lives = specs and specs[0]["arguments"]["prefetch_factor"] >= 8
+            return trial | ({"supply": [(110, 110, 100), (220, 220, 45)]} if lives else {})
+
+    factors = {1: 1.0, 2: 1.0, 4: 0.8, 8: 0.5, 16: 0.5, 32: 0.5}
+    machine = Ahead(dataloader={"factor": {"prefetch_factor": factors}})
+    tried = prove(tmp_path, machine, fix("dataloader", prefetch_factor=4)).tried[0]
+    assert tried.arguments == {"prefetch_factor": 4}
+    assert tried.curve is not None and tried.curve.ms["8"] == pytest.approx(10, rel=0.05)
+
+
 def test_a_searched_number_keeps_its_prediction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(8)))
     predicted = Predicted(best_guess=6.0, low=5.0, high=7.0)
@@ -267,6 +295,50 @@ def test_another_batch_size_is_compared_by_the_sample(tmp_path: Path) -> None:
     tried = prove(tmp_path, machine, fix("dataloader", batch_size=64, persistent_workers=True)).tried[0]
     assert tried.change is not None and tried.change.change == pytest.approx(-0.4, abs=0.02)
     assert tried.batch_sizes == (32, 64)
+
+
+def test_a_step_that_lives_on_batches_that_were_ready_is_no_gain(tmp_path: Path) -> None:
+    """It takes half as long for as long as there are any: half of its batches are not fetched meanwhile."""
+    lives = {"factor": 0.5, "trial": {"supply": [(110, 110, 100), (220, 220, 45)]}}
+    tried = prove(tmp_path, Machine(dataloader=lives), fix("dataloader", prefetch_factor=16)).tried[0]
+    assert tried.verdict == "no_change"
+
+
+def test_a_batch_size_of_which_the_script_has_too_few_is_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 960 samples there are 30 batches of 32, 15 of 64 and 7 of 128. Of 30 steps the last is left out, and
+    the first third of the others untimed: 9 and 5 more are needed.
+    """
+
+    class Samples(Machine):
+        def __call__(
+            self, job: Job, specs: Sequence[Spec], settings: TrialSettings, folder: Path
+        ) -> dict[str, Any]:
+            batch_size = specs[0]["arguments"]["batch_size"] if specs else 32
+            self.steps_there = 960 // batch_size
+            return super().__call__(job, specs, settings, folder) | {"batch_size": batch_size}
+
+    tried = prove(tmp_path / "fits", Samples(), fix("dataloader", batch_size=64)).tried[0]
+    assert tried.curve is not None and sorted(tried.curve.ms) == ["32", "64"]
+    assert tried.state == "measured"
+    tried = prove(tmp_path / "too few", Samples(), fix("dataloader", batch_size=128)).tried[0]
+    assert (tried.state, tried.why) == (
+        "not_comparable",
+        "the script ends after 7 steps, too few to compare runs",
+    )
+
+
+@pytest.mark.parametrize(("ahead", "untimed"), [(8, 20), (64, 65)])
+def test_batches_that_were_ready_before_the_first_step_are_no_gain(
+    tmp_path: Path, ahead: int, untimed: int
+) -> None:
+    """A run has 200 timed steps after 20: with 64 ready batches the first 44 of them would be a tenth."""
+    tried = prove(
+        tmp_path, Machine(dataloader={"ahead": ahead}), fix("dataloader", prefetch_factor=16)
+    ).tried[0]
+    assert tried.verdict == "no_change"
+    assert tried.step_from is not None and tried.step_from > untimed and tried.step_to == untimed + 200
 
 
 def test_what_is_faster_is_measured_together(tmp_path: Path) -> None:
@@ -346,11 +418,39 @@ def test_a_crash_of_the_script_itself_is_not_blamed_on_the_fix(tmp_path: Path) -
             good = super().trial(steps, step_ms, settings)
             return good if len(self.runs) != 4 else good | {"ended": "killed", "signal": "SIGKILL"}
 
-    tried = prove(tmp_path, Failing(), fix("gc_freeze")).tried[0]
-    assert (tried.state, tried.why) == (
-        "failed",
+    proof = prove(tmp_path, Failing(), fix("gc_freeze"))
+    assert (proof.tried[0].state, proof.tried[0].why) == (
+        "not_comparable",
         "the script failed without it as well: it was killed by SIGKILL",
     )
+
+
+def test_a_fix_that_now_and_then_breaks_the_script_is_not_faster(tmp_path: Path) -> None:
+    """After two runs of the script and a check come A B, B A, A B: the sixth run is the second pair's first."""
+
+    class Failing(Machine):
+        def __call__(self, *given: Any) -> dict[str, Any]:
+            good = super().__call__(*given)
+            return good if len(self.runs) != 6 else good | {"ended": "killed", "signal": "SIGSEGV"}
+
+    machine = Failing(gc_freeze={"factor": 0.5})
+    tried = prove(tmp_path, machine, fix("gc_freeze")).tried[0]
+    assert (tried.state, tried.verdict) == ("failed", None)
+    assert tried.why == "once in 2 runs it was killed by SIGSEGV"
+    assert machine.runs[5:] == [["gc_freeze"], []]  # the script as it is still runs
+    again = prove(tmp_path, machine, fix("gc_freeze"))
+    assert (again.tried[0].state, again.runs) == ("failed", 0)
+
+
+def test_steps_that_end_elsewhere_with_the_fix_are_not_compared(tmp_path: Path) -> None:
+    """A whole answer of a model as it is, a part of one with the fix: of course that takes less."""
+    parts = Machine(compile={"factor": 0.1, "trial": {"clock": "forward"}})
+    parts.steps_end_with = "answer"
+    tried = prove(tmp_path, parts, fix("compile")).tried[0]
+    assert (tried.state, tried.verdict) == ("not_comparable", None)
+    assert tried.why == "its steps end with the model's forward, those before with a method of the model's"
+    assert verdict(tried).startswith("could not be compared: its steps end")
+    assert len(parts.runs) == 3
 
 
 def test_so_many_steps_are_timed_as_are_asked_for(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from diagnose.run.child.work import EVERY_NS, WorkSamples, used_ns
+from diagnose.run.child.work import used_ns
 from diagnose.verify.timing import work_ms
 
 BUSY = "import time\nbegan = time.process_time()\nwhile time.process_time() - began < 0.2: pass\n"
@@ -27,13 +27,6 @@ def test_children_count_while_they_live_and_once_they_have_ended() -> None:
         child.wait()
     assert alive >= 0.19e9
     assert used_ns() - before >= alive
-
-
-def test_samples_are_taken_now_and_then() -> None:
-    samples = WorkSamples()
-    for number, now_ns in enumerate((0, 1, EVERY_NS, EVERY_NS + 1, 3 * EVERY_NS), 1):
-        samples.tick(number, now_ns)
-    assert [tick for tick, _ in samples.samples] == [1, 3, 5]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from diagnose.document.model.described import Verdict, described
 from diagnose.document.model.findings import Predicted
 from diagnose.document.model.run import Tool
 
-TrialState = Literal["measured", "not_held", "failed", "not_tried", "no_time"]
+TrialState = Literal["measured", "not_held", "failed", "not_comparable", "not_tried", "no_time"]
 VERIFICATION_SCHEMA: Literal[1] = 1
 
 
@@ -85,8 +85,9 @@ class FixResult(Struct, kw_only=True):
     state: Annotated[
         TrialState,
         described(
-            "not_held: it changed nothing in the process; failed: a run with it failed; no_time: the budget "
-            "was used up."
+            "not_held: it changed nothing in the process; failed: a run with it failed; not_comparable: "
+            "the runs tell nothing about it, as where the script fails without it as well; no_time: the "
+            "budget was used up."
         ),
     ]
     why: Annotated[str, described("More about the state; may be empty.")] = ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import random
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -15,10 +16,12 @@ import torch
 from torch.utils.data import dataloader
 from torch.utils.data._utils import fetch
 
+from .guard import attempt
 from .patching import Patches
-from .tensors import tensors_in
+from .tensors import attributes_of, tensors_in
 
 SEED = 0
+PLAIN = (str, bytes, int, float, complex)
 
 
 def seed_everything(seed: int = SEED) -> None:
@@ -41,12 +44,15 @@ def _seed_host(seed: int) -> None:
 class BatchHashes:
     """Hashes every batch a DataLoader hands over, until it is removed: for the steps that are not timed.
 
-    `sizes`: how many samples each holds, as far as its first tensor tells.
+    `sizes`: how many samples each holds, as far as its first tensor tells. `fetched_ahead`: how many batches
+    the workers of a loader may have ready, at most.
     """
 
     def __init__(self) -> None:
         self.hashes: list[str] = []
         self.sizes: list[int] = []
+        self.fetched_ahead = 0
+        self._iterator: Callable[[], Any] = lambda: None  # the last one with workers, while it lives
         self._patches = Patches()
 
     def install(self) -> None:
@@ -56,20 +62,38 @@ class BatchHashes:
     def remove(self) -> None:
         self._patches.restore()
 
+    def supply(self) -> tuple[int, int] | None:
+        """How many batches of workers were taken until now, and how many are ready; None without workers, and
+        where another loader came.
+        """
+        return attempt("counting batches that are ready", lambda: _supply_of(self._iterator()), None)
+
     def _hashing(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def __next__(iterator: Any) -> Any:
             batch = original(iterator)
             if self._patches:  # an iterator made before the end of the warm-up may hold on to this function
                 self.hashes.append(digest(batch))
+                ahead = iterator._num_workers * getattr(iterator, "_prefetch_factor", 0)
+                self.fetched_ahead = max(self.fetched_ahead, ahead)
+                if ahead:
+                    self._iterator = weakref.ref(iterator)
                 self.sizes += [len(tensor) for tensor in tensors_in(batch) if tensor.dim()][:1]
             return batch
 
         return __next__
 
 
+def _supply_of(iterator: Any) -> tuple[int, int] | None:
+    if iterator is None or sys.platform == "darwin":  # where queues do not know how long they are
+        return None
+    queues = {id(queue): queue for queue in (iterator._data_queue, iterator._worker_result_queue)}
+    out_of_turn = sum(len(task) == 2 for task in iterator._task_info.values())
+    return iterator._rcvd_idx, out_of_turn + sum(queue.qsize() for queue in queues.values())
+
+
 def digest(value: Any) -> str:
-    """Of the tensors and plain values in a batch, whatever holds them; objects of
-    other classes count by their class only.
+    """Of the tensors and plain values in a batch, whatever holds them; what else there is
+    counts by its class only.
     """
     hashed = hashlib.blake2b(digest_size=8)
     for part in _parts(value):
@@ -77,7 +101,7 @@ def digest(value: Any) -> str:
     return hashed.hexdigest()
 
 
-def _parts(value: Any) -> Iterator[bytes]:
+def _parts(value: Any, deepest: int = 8) -> Iterator[bytes]:
     if isinstance(value, torch.Tensor):
         yield repr((value.dtype, tuple(value.shape))).encode()
         if value.layout == torch.strided and not value.is_quantized:
@@ -85,13 +109,16 @@ def _parts(value: Any) -> Iterator[bytes]:
     elif isinstance(value, Mapping):
         for key in value:
             yield repr(key).encode()
-            yield from _parts(value[key])
+            yield from _parts(value[key], deepest)
     elif isinstance(value, (list, tuple)):
         for one in value:
-            yield from _parts(one)
+            yield from _parts(one, deepest)
+    elif value is None or isinstance(value, PLAIN):
+        yield repr(value).encode()
     else:
-        plain = value is None or isinstance(value, (str, bytes, int, float, complex))
-        yield repr(value if plain else type(value)).encode()
+        yield repr(type(value)).encode()
+        if deepest and (attributes := attributes_of(value)):
+            yield from _parts(attributes, deepest - 1)
 
 
 def _content(tensor: torch.Tensor) -> bytes:

@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from .identical import digest
+from .identical import PLAIN, digest
 from .patching import Patches
-from .tensors import tensors_in
+from .tensors import leaves
 
 VALUES = 256  # of each result
 
@@ -19,7 +19,8 @@ VALUES = 256  # of each result
 class Outputs:
     """`place_for` gives the attribute to wrap for what ends a step, a forward or an answer.
 
-    `seen`: of each result its digest, and some values of its first tensor of floating point.
+    `seen`: of each result in which there is anything to compare its digest, and some values of its first
+    tensor of floating point.
     """
 
     def __init__(self, place_for: Callable[[str], tuple[Any, str]]) -> None:
@@ -37,7 +38,8 @@ class Outputs:
     def _hashing(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def forward(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
-            self.seen.append((digest(result), _values(result)))
+            if any(isinstance(leaf, (torch.Tensor, *PLAIN)) for leaf in leaves(result)):
+                self.seen.append((digest(result), _values(result)))
             return result
 
         return forward
@@ -48,8 +50,10 @@ def _values(result: Any) -> list[float]:
     floating = next(
         (
             tensor
-            for tensor in tensors_in(result)
-            if tensor.is_floating_point() and tensor.layout == torch.strided
+            for tensor in leaves(result)
+            if isinstance(tensor, torch.Tensor)
+            and tensor.is_floating_point()
+            and tensor.layout == torch.strided
         ),
         None,
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -16,6 +18,26 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
     elif isinstance(value, (list, tuple, Mapping)):
         for part in _parts(value):
             yield from tensors_in(part)
+
+
+def leaves(value: Any, deepest: int = 8) -> Iterator[Any]:
+    """What lies in lists, tuples, mappings and the attributes of plain objects (of a dataclass, say)."""
+    inside = value if isinstance(value, (list, tuple, Mapping)) else attributes_of(value)
+    if inside is None or not deepest:
+        yield value
+        return
+    for part in _parts(inside):
+        yield from leaves(part, deepest - 1)
+
+
+def attributes_of(value: Any) -> dict[str, Any] | None:
+    """Of an object that only holds things; None of others: tensors, numbers, functions, modules."""
+    if isinstance(value, torch.Tensor) or callable(value):
+        return None
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+    known = getattr(value, "__dict__", None)
+    return known if isinstance(known, dict) and not isinstance(value, ModuleType) else None
 
 
 def tensors_near(values: Iterable[Any]) -> Iterator[torch.Tensor]:

@@ -19,7 +19,7 @@ from . import accelerator
 from .coordinator import RankCoordinator, is_first_in, own_rank
 from .exit_hooks import call_at_every_end
 from .facts.losses import Losses
-from .guard import attempt
+from .guard import attempt, notes
 from .identical import SEED, BatchHashes, SeededBatches, seed_everything
 from .interventions import Intervention, build
 from .memory.memory import peak_resident_bytes
@@ -39,9 +39,10 @@ LOSSES_AT_MOST = 10_000
 @dataclass(frozen=True)
 class TrialPlan:
     """`steps`: after how many the script is stopped; `untimed_steps`: at the begin, in which batches are
-    hashed; `ticks_per_step`: as recorded; `interventions`: what `interventions.build` takes; `seed_batches`:
-    see `SeededBatches`; `by_torchrun`: it starts the ranks; `most_s`: it stops once its steps took so long,
-    if there are `at_least` of them; `looks_at_memory`: two more steps then tell what fills memory.
+    hashed (a run is longer where workers may have had more batches ready before its first step);
+    `ticks_per_step`: as recorded; `interventions`: what `interventions.build` takes; `seed_batches`: see
+    `SeededBatches`; `by_torchrun`: it starts the ranks; `most_s`: it stops once its steps took so long, if
+    there are `at_least` of them; `looks_at_memory`: two more steps then tell what fills memory.
     """
 
     steps: int
@@ -93,12 +94,25 @@ class Trial:
             self._timed = self._is_first_of_its_rank()
         self._ticks = number = self._ticks + 1
         for intervention in self._interventions:
-            intervention.tick(number)
+            self._tell(intervention, number)
         if self._timed:
             self._count(number)
         if self._shared.attention and (self._shared.stop_requested or number >= self._shared.last_tick):
             self.write()
+            self._take_out_fixes()
             self._stopper.stop()
+
+    def _tell(self, intervention: Intervention, number: int) -> None:
+        try:
+            intervention.tick(number)
+        except Exception as error:  # the trial goes on without it
+            intervention.refuse(f"It fails after a step: {type(error).__name__}: {error}")
+
+    def _take_out_fixes(self) -> None:
+        """What the script does when it is stopped, as saving its model, it does as it would without them."""
+        fixes, self._interventions = self._interventions, []
+        for intervention in reversed(fixes):  # they lie on top of each other
+            attempt("taking a fix out", intervention.remove, None)
 
     def _count(self, number: int) -> None:
         assert self._coordinator is not None
@@ -113,15 +127,25 @@ class Trial:
         if number == self._plan.untimed_steps * self._plan.ticks_per_step:
             self._hashes.remove()
             self._outputs.stop()
+        begin, end = self._plan.untimed_steps * self._plan.ticks_per_step, self._ticks_of(self._plan.steps)
+        if number in (begin, (begin + end) // 2):
+            self._sample(number)
         self._note_time()
-        self._work.tick(number, self._tick_ns[-1])
-        if number >= self._plan.steps * self._plan.ticks_per_step or self._took_long(number):
+        if number >= end or self._took_long(number):
+            self._sample(number)
             self._looking = self._plan.looks_at_memory and attempt(
                 self._memory.what, self._memory.begin, False
             )
             if not self._looking:
                 self.write()
                 self._say_last_tick()
+
+    def _sample(self, number: int) -> None:
+        """At few steps, for it takes time."""
+        self._work.sample(number)
+        supply = self._hashes.supply()
+        if supply is not None:
+            self._supply.append((number, *supply))
 
     def _look_on(self, number: int) -> None:
         """Until what fills memory has been seen."""
@@ -132,9 +156,14 @@ class Trial:
             self._say_last_tick()
 
     def _took_long(self, number: int) -> bool:
-        if self._plan.most_s is None or number < self._plan.at_least * self._plan.ticks_per_step:
+        if self._plan.most_s is None or number < self._ticks_of(self._plan.at_least):
             return False
         return self._tick_ns[-1] - self._tick_ns[0] >= self._plan.most_s * 1e9
+
+    def _ticks_of(self, steps: int) -> int:
+        """What was fetched ahead while the script began is used up in steps that are not timed."""
+        more = max(0, self._hashes.fetched_ahead + 1 - self._plan.untimed_steps)
+        return (steps + more) * self._plan.ticks_per_step
 
     def _say_last_tick(self) -> None:
         """All ranks stop at the same tick, which one of them says."""
@@ -191,6 +220,8 @@ class Trial:
             "device_ms": device_ms,
             "work": self._work.samples,
             "batch_hashes": self._hashes.hashes,
+            "supply": self._supply,
+            "fetched_ahead": self._hashes.fetched_ahead,
             "batch_size": max(self._hashes.sizes, key=self._hashes.sizes.count, default=None),
             "losses": self._losses.facts(1)["losses"] if self._tick_ns else None,
             "outputs": self._outputs.seen or None,
@@ -201,6 +232,7 @@ class Trial:
             "peak_allocated_bytes": accelerator.peaks("allocated_bytes.all.peak"),
             "peak_reserved_bytes": accelerator.peaks("reserved_bytes.all.peak"),
             "peak_resident_bytes": peak_resident_bytes(),
+            "notes": notes(),
         }
 
     def _device_ms(self) -> list[float] | None:
@@ -216,6 +248,7 @@ class Trial:
         self._ticks = 0
         self._tick_ns: list[int] = []
         self._work = WorkSamples()
+        self._supply: list[tuple[int, int, int]] = []
         self._device_ticks = DeviceTicks()
 
     def _is_first_of_its_rank(self) -> bool:

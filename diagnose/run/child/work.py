@@ -1,30 +1,27 @@
-"""Processor time of this process and its children, now and then while it runs."""
+"""Processor time of this process and its children, at a few steps of its run."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import time
 from pathlib import Path
 
-EVERY_NS = 20_000_000  # a sample takes up to some 200 us
-
 
 class WorkSamples:
-    """``samples``: tick, and the processor time used until then, ns; none where the kernel does not tell."""
+    """``samples``: tick, and the processor time used until then, ns; none where the kernel does not tell.
+
+    A sample takes some 100 us for each child: taken within the steps that are timed, many would be told as
+    the cost of workers.
+    """
 
     def __init__(self) -> None:
         self.samples: list[tuple[int, int]] = []
-        self._next_ns = 0
 
-    def tick(self, number: int, now_ns: int) -> None:
-        if now_ns < self._next_ns:
-            return
-        self._next_ns = now_ns + EVERY_NS
-        try:
+    def sample(self, number: int) -> None:
+        with contextlib.suppress(OSError):
             self.samples.append((number, used_ns()))
-        except OSError:
-            self._next_ns = 2**63  # not again
 
 
 def used_ns() -> int:

@@ -16,6 +16,7 @@ _NOTHING: Left = {
     "device_ms": None,
     "batch_hashes": [],
     "batch_size": None,
+    "fetched_ahead": 0,
     "losses": None,
     "outputs": None,
     "interventions": [],

@@ -98,6 +98,12 @@ def apply(request: pytest.FixtureRequest) -> Iterator[Apply]:
 
 
 @pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script has put one to use."""
+    monkeypatch.setattr("diagnose.run.child.interventions.flags.kind_in_use", lambda: "cuda")
+
+
+@pytest.fixture
 def flags() -> Iterator[None]:
     before = torch.backends.cudnn.benchmark, torch.get_float32_matmul_precision()
     yield

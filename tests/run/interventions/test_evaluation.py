@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 from torch import nn
 
@@ -92,3 +93,31 @@ def test_an_optimizer_brings_folded_norms_back(apply: Apply) -> None:
     torch.optim.SGD(model.parameters(), lr=0.1)
     assert isinstance(model.norm, nn.BatchNorm2d)
     assert folding.held == 0
+
+
+@pytest.mark.parametrize(
+    "computed", [nn.utils.weight_norm, nn.utils.spectral_norm, nn.utils.parametrizations.weight_norm]
+)
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_a_convolution_whose_weight_is_computed_is_not_folded(apply: Apply, computed: Any) -> None:
+    model: Any = with_statistics(nn.Sequential(computed(nn.Conv2d(3, 4, 3)), nn.BatchNorm2d(4)))
+    pictures = torch.randn(2, 3, 8, 8)
+    plain, before = model(pictures), dict(model.named_modules())
+    folding = apply("fold_conv_norm")
+    assert all(torch.equal(model(pictures), plain) for _ in range(4))
+    assert dict(model.named_modules()) == before
+    assert (folding.held, "computed for each call" in folding.why_not) == (0, True)
+
+
+def test_a_model_that_reads_its_norm_s_weight_works_on(apply: Apply) -> None:
+    class Reading(Pictures):
+        def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+            return super().forward(pictures) * self.norm.weight.mean()
+
+    model: Any = with_statistics(Reading())
+    pictures = torch.randn(2, 3, 8, 8)
+    plain = model(pictures)
+    folding = apply("fold_conv_norm")
+    assert all(torch.equal(model(pictures), plain) for _ in range(4))
+    assert isinstance(model.norm, nn.BatchNorm2d)
+    assert (folding.held, "does not work with its norms folded" in folding.why_not) == (0, True)

@@ -38,6 +38,9 @@ def test_fused_optimizers(apply: Apply, make: Any) -> None:
     )
     assert [(group["fused"], group["foreach"]) for group in optimizer.param_groups] == [(True, None)] * 2
     assert fusing.held == 2
+    # what is saved when a trial has been stopped is as the script would save it
+    fusing.remove()
+    assert [(group["fused"], group["foreach"]) for group in optimizer.param_groups] == [(None, None)] * 2
 
 
 def test_foreach_optimizers(apply: Apply) -> None:

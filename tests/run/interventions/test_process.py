@@ -147,6 +147,21 @@ def test_openmp_is_told_before_python_starts(libraries: Path, apply: Apply) -> N
     assert told(apply("openmp", library="omp")) == (0, "omp is not installed; Debian's package is libomp5.")
 
 
+@pytest.mark.parametrize(
+    ("loaded", "why_not"),
+    [("gomp", "torch computes with GNU's OpenMP here, which does not know KMP_BLOCKTIME."), ("iomp5", "")],
+)
+def test_how_long_threads_stay_awake_is_known_to_some_libraries(
+    apply: Apply, monkeypatch: pytest.MonkeyPatch, loaded: str, why_not: str
+) -> None:
+    monkeypatch.setattr("diagnose.run.child.interventions.startup.is_loaded", lambda name: name == loaded)
+    monkeypatch.setenv("DIAGNOSE_ENVIRONMENT_BEFORE", '{"KMP_BLOCKTIME": null, "OMP_PROC_BIND": null}')
+    monkeypatch.setenv("KMP_BLOCKTIME", "0")
+    monkeypatch.setenv("OMP_PROC_BIND", "close")
+    assert told(apply("openmp", block_ms=0)) == (int(not why_not), why_not)
+    assert told(apply("openmp", block_ms=0, bind="close")) == (1, "")
+
+
 def test_segments_that_grow() -> None:
     spec = {"name": "expandable_segments"}
     both = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -82,3 +83,57 @@ def test_training_ends_it(apply: Apply) -> None:
     assert told(script) == (0, "The script makes an optimizer: it trains.")
     plain = layers()
     assert torch.equal(answers(model, 1)[0], answers(plain, 1)[0])
+
+
+@dataclass
+class Answer:
+    scores: torch.Tensor
+
+
+class Answering(nn.Module):
+    """Returns a dataclass, and refuses one of its calls."""
+
+    def __init__(self, refused: int = 0) -> None:
+        super().__init__()
+        self.linear, self.refused, self.calls = nn.Linear(64, 8), refused, 0
+
+    def forward(self, x: torch.Tensor) -> Any:
+        self.calls += 1
+        if self.calls == self.refused:
+            raise ValueError("the script's own")
+        return Answer(self.linear(x))
+
+
+def test_answers_in_a_dataclass_are_held_against_each_other(apply: Apply, monkeypatch: Any) -> None:
+    quantized = apply("quantize")
+    monkeypatch.setattr(quantized, "tolerance", 1e-9)
+    answers(Answering().eval(), 5)
+    assert (quantized.held, "are off by more" in quantized.why_not) == (0, True)
+
+
+def test_answers_in_which_nothing_is_found_are_not_taken_for_alike(apply: Apply) -> None:
+    class Silent(Answering):
+        def forward(self, x: torch.Tensor) -> None:
+            self.linear(x)
+
+    quantized = apply("quantize")
+    answers(Silent().eval(), 6)
+    assert quantized.held == 0
+
+
+def test_what_the_script_raises_reaches_it_and_its_call_is_made_once(apply: Apply) -> None:
+    """The fourth call is answered by both."""
+    model = Answering(refused=4).eval()
+    apply("quantize")
+    answers(model, 3)
+    with pytest.raises(ValueError, match="own"):
+        answers(model, 1)
+    assert model.calls == 4
+
+
+def test_the_model_s_own_answers_ask_for_gradients_as_they_did(apply: Apply) -> None:
+    model = layers()
+    script = apply("torchscript")
+    shapes = (4, 4, 4, 4, 5)  # the third is traced, the fifth is of another shape
+    assert all(model(torch.randn(rows, 64)).requires_grad for rows in shapes)
+    assert script.why_not or script.held == 0

@@ -28,13 +28,13 @@ class Ticks:
     """Listens to a clock, as the session does."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count, self.kind = 0, ""
 
     def tick(self, source: object) -> None:
         self.count += 1
 
     def clock_upgraded(self, kind: str) -> None:
-        self.count = 0
+        self.count, self.kind = 0, kind
 
     def optimizer_constructed(self, optimizer: Any, frame: Any) -> None: ...
 
@@ -53,6 +53,33 @@ def clock() -> Iterator[Callable[[], Ticks]]:
     yield start
     for each in clocks:
         each.remove()
+
+
+class Speller(nn.Module):
+    """Answers in a method of its own, which calls its part four times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.part = nn.Linear(4, 4)
+
+    def spell(self, letters: torch.Tensor) -> torch.Tensor:
+        for _ in range(4):
+            letters = self.part(letters)
+        return letters
+
+
+@pytest.mark.parametrize("compiles", [False, True])
+def test_a_step_of_the_compiled_model_ends_where_it_ends_without(
+    apply: Apply, compiler: Any, clock: Callable[[], Ticks], *, compiles: bool
+) -> None:
+    """From the fourth answer on, with the third of which the method is taken for what ends steps."""
+    if compiles:
+        apply("compile", backend="eager")
+    ticks, model = clock(), Speller()
+    with torch.no_grad():
+        for _ in range(8):
+            model.spell(torch.ones(1, 4))
+    assert (ticks.kind, ticks.count) == ("answer", 5)
 
 
 @pytest.mark.parametrize("name", ["autocast", "compile", "channels_last", "inference_mode", "fold_conv_norm"])

@@ -12,7 +12,7 @@ from torch import nn
 
 from ..inspection import compiler_in_use
 from .base import Sites
-from .forwards import ForwardIntervention
+from .forwards import ForwardIntervention, ScriptCall
 
 _LENGTH = 200  # of what is told of an error; torch's go on for pages
 
@@ -27,14 +27,16 @@ class Compile(ForwardIntervention):
         super().__init__(sites)
         self._mode, self._backend = mode, backend
         self._compiled: weakref.WeakKeyDictionary[nn.Module, Callable[..., Any]] = weakref.WeakKeyDictionary()
+        # the step clock, which comes later, puts another one in its place that ends steps elsewhere
+        self._torch_compile = torch.compile
 
     def forward(
-        self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, module: nn.Module, run: ScriptCall, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         if module not in self._compiled and not self._compile(module):
             return run(*args, **kwargs)
         try:
-            return self._compiled[module](*args, **kwargs)
+            return run.by(self._compiled[module], *args, **kwargs)
         except Exception as error:
             if not _from_compiler(error):
                 raise
@@ -46,7 +48,7 @@ class Compile(ForwardIntervention):
             self.refuse("The script compiles already.")
             return False
         try:
-            self._compiled[module] = torch.compile(module, mode=self._mode, backend=self._backend)
+            self._compiled[module] = self._torch_compile(module, mode=self._mode, backend=self._backend)
         except Exception as error:  # a mode, a backend or a Python that it does not know
             self.refuse(f"torch.compile refuses it: {_in_short(error)}")
             return False

@@ -33,8 +33,10 @@ class ConstructorIntervention(Intervention):
         """Those of `arguments` that constructing uses up, in a form of which a second call can be made."""
         return {}
 
-    def constructed(self, instance: Any, replaced: dict[str, Any]) -> None:
-        """Called with each object that was made with other arguments, and with these."""
+    def constructed(self, instance: Any, replaced: dict[str, Any], own: dict[str, Any]) -> None:
+        """Called with each object that was made with other arguments, with these, and what they would be by
+        the script.
+        """
 
     def differing(self, arguments: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
         """What of `wanted` the script does not have already."""
@@ -88,7 +90,7 @@ class ConstructorIntervention(Intervention):
             vars(instance).update(attributes)
             return _call(original, signature, given)
         self.count += 1
-        self.constructed(instance, replaced)
+        self.constructed(instance, replaced, {name: (defaults | given)[name] for name in replaced})
 
 
 def _call(function: Callable[..., None], signature: inspect.Signature, arguments: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.backends import ContextProp
 
+from ..accelerator import kind_in_use
 from .base import Intervention, Sites, given
 
 
@@ -33,6 +34,7 @@ _FLAGS = {
     "allow_tf32": [_attribute(_CUDA.matmul, "allow_tf32"), _attribute(torch.backends.cudnn, "allow_tf32")],
     **{name: [_Flag(getattr(_CUDA, f"{name}_enabled"), getattr(_CUDA, f"enable_{name}"))] for name in _SDP},
 }
+_FOR_GPUS = ("cudnn_benchmark", "allow_tf32", "cudnn_sdp", "mem_efficient_sdp")  # and of no effect elsewhere
 _SETTERS = [
     (ContextProp, "__set__"),  # of torch.backends.cudnn
     (type(_CUDA.matmul), "__setattr__"),
@@ -83,7 +85,11 @@ class BackendFlags(Intervention):
     def why_not(self) -> str:
         if self.refused or self.held:
             return self._reason
-        return "It is already so." if self._own == self._wanted else "The script has changed it since."
+        if self._own == self._wanted:
+            return "It is already so."
+        if all(name in _FOR_GPUS for name in self._flags) and kind_in_use() != "cuda":
+            return "The script did not use a CUDA GPU."
+        return "The script has changed it since."
 
     def install(self) -> None:
         self._guarded(lambda: self._own.update((flag, flag.read()) for flag in self._wanted))
@@ -114,7 +120,8 @@ class BackendFlags(Intervention):
         return sum(
             all(flag.read() == wanted[flag] for flag in flags)
             and any(own[flag] != wanted[flag] for flag in flags)
-            for flags in self._flags.values()
+            for name, flags in self._flags.items()
+            if name not in _FOR_GPUS or kind_in_use() == "cuda"
         )
 
     def _as_without_us(self, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
+from torch.nn.utils.parametrize import is_parametrized
 
 from ..inspection import Pair, compiler_in_use, convolutions_before_norms
 from .base import Sites
@@ -52,7 +53,13 @@ class FoldConvNorm(EvaluationIntervention):
         if not folding.tried:
             folding.tried = True
             self._try(module, folding, run, args, kwargs)
-        return run(*args, **kwargs)
+        try:
+            return run(*args, **kwargs)
+        except AttributeError as error:
+            if not folding.replaced:
+                raise
+            self.refuse(f"The model does not work with its norms folded: {error}")
+            return run(*args, **kwargs)
 
     def refuse(self, why: str) -> None:
         self._unfold_all()
@@ -71,9 +78,13 @@ class FoldConvNorm(EvaluationIntervention):
         pairs: list[Pair] = []
         with convolutions_before_norms(module, pairs):
             result = run(*args, **kwargs)
-        self._models[module] = _Folding([pair for pair in pairs if pair.folds])
-        if not self._models[module].pairs:
+        foldable = [pair for pair in pairs if pair.folds]
+        plain = [pair for pair in foldable if _is_plain(module, pair)]
+        self._models[module] = _Folding(plain)
+        if not foldable:
             self.pass_over("No BatchNorm in evaluation directly follows a convolution.")
+        elif len(plain) < len(foldable):
+            self.pass_over("A convolution or a norm has hooks, or a weight that is computed for each call.")
         return result
 
     def _try(
@@ -87,12 +98,17 @@ class FoldConvNorm(EvaluationIntervention):
         if not folding.pairs:
             return
         with torch.no_grad():
-            before = tensors_in(run(*args, **kwargs))
-            with torch.inference_mode(False):
-                for pair in folding.pairs:
-                    _fold(module, pair, folding)
-            after = tensors_in(run(*args, **kwargs))
-        if before and alike(before, after, _TOLERANCE):
+            try:
+                before = tensors_in(run(*args, **kwargs))
+                with torch.inference_mode(False):
+                    for pair in folding.pairs:
+                        _fold(module, pair, folding)
+                after = tensors_in(run(*args, **kwargs))
+            except Exception as error:  # as where the model reads its norm's weight
+                _unfold(folding)
+                self.pass_over(f"The model does not work with its norms folded: {error}")
+                return
+        if alike(before, after, _TOLERANCE):
             self.count += len(folding.pairs)
         else:
             _unfold(folding)
@@ -104,6 +120,16 @@ class FoldConvNorm(EvaluationIntervention):
     def _unfold_all(self) -> None:
         for folding in self._models.values():
             _unfold(folding)
+
+
+def _is_plain(model: nn.Module, pair: Pair) -> bool:
+    """Whether the two modules are nothing more than their weights: no hooks, as weight_norm has, and no
+    parametrizations.
+    """
+    return not any(
+        module._forward_hooks or module._forward_pre_hooks or is_parametrized(module)
+        for module in map(model.get_submodule, (pair.conv, pair.norm))
+    )
 
 
 def _fold(model: nn.Module, pair: Pair, folding: _Folding) -> None:

@@ -15,8 +15,34 @@ from torch import nn
 from ..facts.models import defined_at
 from ..inspection import in_backward
 from ..places import Place
-from ..tensors import map_tensors
+from ..tensors import leaves
 from .base import Intervention, Sites
+
+
+class ScriptCall:
+    """The script's own call of a model; ``result``: what it gave, if it is ``done``."""
+
+    __slots__ = ("_call", "_raised", "done", "result")
+
+    def __init__(self, call: Callable[..., Any]) -> None:
+        self._call, self._raised = call, 0
+        self.done, self.result = False, None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.by(self._call, *args, **kwargs)
+
+    def by(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """The same by something that runs the script's own code."""
+        try:
+            self.result = call(*args, **kwargs)
+        except Exception as error:
+            self._raised = id(error)  # the exception itself would hold on to what its frames hold
+            raise
+        self.done = True
+        return self.result
+
+    def raised(self, error: Exception) -> bool:
+        return self._raised == id(error)
 
 
 class ForwardIntervention(Intervention):
@@ -31,14 +57,21 @@ class ForwardIntervention(Intervention):
     def __init__(self, sites: Sites) -> None:
         super().__init__(sites)
         self._definitions: dict[type, Place] = {}
+        self._removed = False
+
+    def remove(self) -> None:
+        self._removed = True  # the step clock may lie on top of our patch, which then stays
+        super().remove()
 
     def install(self) -> None:
         self.patches.replace(nn.Module, "__call__", self._around(nn.Module.__call__))
 
     def forward(
-        self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, module: nn.Module, run: ScriptCall, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """The changed call; `run(*args, **kwargs)` is the script's own."""
+        """The changed call; `run(*args, **kwargs)` is the script's own, and what it raises is the script's.
+        Where anything else fails, the fix is given up, and the script gets what its own call gives.
+        """
         raise NotImplementedError
 
     def _around(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,9 +84,16 @@ class ForwardIntervention(Intervention):
                 return original(*args, **kwargs)
             nesting.inside = True
             try:
-                if self.refused or not self._concerns(args[0], sys._getframe(1)):
+                if self.refused or self._removed or not self._concerns(args[0], sys._getframe(1)):
                     return original(*args, **kwargs)
-                return self.forward(args[0], functools.partial(original, args[0]), args[1:], kwargs)
+                run = ScriptCall(functools.partial(original, args[0]))
+                try:
+                    return self.forward(args[0], run, args[1:], kwargs)
+                except Exception as error:
+                    if run.raised(error):
+                        raise
+                    self.refuse(f"It fails here: {type(error).__name__}: {error}")
+                return run.result if run.done else original(*args, **kwargs)
             finally:
                 nesting.inside = False
 
@@ -76,20 +116,15 @@ class ForwardIntervention(Intervention):
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:
-    """In their order, where `map_tensors` finds them."""
-    found: list[torch.Tensor] = []
-
-    def keep(tensor: torch.Tensor) -> torch.Tensor:
-        found.append(tensor)
-        return tensor
-
-    map_tensors(keep, value)
-    return found
+    """In their order, whatever holds them."""
+    return [leaf for leaf in leaves(value) if isinstance(leaf, torch.Tensor)]
 
 
 def alike(before: Sequence[torch.Tensor], after: Sequence[torch.Tensor], tolerance: float) -> bool:
-    """Whether they are as many, of the same shapes, off by that share of the largest number at most."""
-    return len(before) == len(after) and all(
+    """Whether they are as many, at least one, of the same shapes, off by that share of the largest number at
+    most.
+    """
+    return 0 < len(before) == len(after) and all(
         one.shape == other.shape
         and (
             not one.numel()

@@ -36,7 +36,23 @@ class ChannelsLast(ForwardIntervention):
             converted = self._converted[module] = self._convert(module)
         if not converted:
             return run(*args, **kwargs)
-        return run(*map_tensors(_channels_last, args), **map_tensors(_channels_last, kwargs))
+        copies: list[tuple[torch.Tensor, torch.Tensor, int | None]] = []
+
+        def convert(tensor: torch.Tensor) -> torch.Tensor:
+            converted = _channels_last(tensor)
+            if converted is not tensor:
+                copies.append((tensor, converted, _version(converted)))
+            return converted
+
+        result = run(*map_tensors(convert, args), **map_tensors(convert, kwargs))
+        changed = [(given, copy) for given, copy, version in copies if _version(copy) != version]
+        if changed:
+            self._converted[module] = False
+            self.pass_over("The model changes what it is given in place.")
+            self.count -= 1
+            for given, copy in changed:
+                given.copy_(copy)
+        return result
 
     def _convert(self, model: nn.Module) -> bool:
         found: list[tuple[Any, torch.Tensor]] = [
@@ -59,6 +75,11 @@ class ChannelsLast(ForwardIntervention):
             self.count += 1
             return True
         return False
+
+
+def _version(tensor: torch.Tensor) -> int | None:
+    """Another one after each change in place; None of tensors of inference, of which torch counts none."""
+    return None if tensor.is_inference() else tensor._version
 
 
 def _channels_last(tensor: torch.Tensor) -> torch.Tensor:

@@ -89,7 +89,7 @@ class LoaderArguments(ConstructorIntervention):
             wanted |= {name: value for name, value in _ONLY_WITH_WORKERS.items() if name in arguments}
         return self.differing(arguments, wanted)
 
-    def constructed(self, instance: Any, replaced: dict[str, Any]) -> None:
+    def constructed(self, instance: Any, replaced: dict[str, Any], own: dict[str, Any]) -> None:
         if replaced.get("persistent_workers"):
             self._made_persistent.add(instance)
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch.amp.grad_scaler import GradScaler
-from torch.nn.utils import clip_grad
 from torch.optim.optimizer import Optimizer
 
 from ..inspection import in_backward
@@ -24,8 +23,9 @@ class _Ours(GradScaler):
 
 
 class LossScaling:
-    """`backward` scales, `step` takes the scale out again, clipping sees gradients without it; a new
-    scale comes with the next backward.
+    """`backward` scales, and takes the scale out again of the gradients: the script, which may read, clip or
+    add to them, sees its own. `step` is left out where they overflowed. A new scale comes with the next
+    backward.
     """
 
     def __init__(self, refuse: Callable[[str], None]) -> None:
@@ -34,7 +34,7 @@ class LossScaling:
         self._scaler: _Ours | None = None  # until the first model is called: only then is the device known
         self._optimizers: weakref.WeakSet[Optimizer] = weakref.WeakSet()
         self._wrapped: set[type] = set()
-        self._scaled = self._inside_step = False
+        self._inside_step = False
         # by id, since the last update of the scale
         self._unscaled: set[int] = set()
         self._stepped: set[int] = set()
@@ -43,10 +43,6 @@ class LossScaling:
         self._patches.replace(torch.autograd, "backward", self._scaling(torch.autograd.backward))
         self._patches.replace(Optimizer, "__init__", self._noticing_optimizer(Optimizer.__init__))
         self._patches.replace(GradScaler, "__init__", self._noticing_scaler(GradScaler.__init__))
-        for name in ("clip_grad_norm_", "clip_grad_value_"):
-            clipping = self._clipping(getattr(clip_grad, name))
-            for owner in (clip_grad, torch.nn.utils):
-                self._patches.replace(owner, name, clipping)
 
     def remove(self) -> None:
         self.give_up()
@@ -58,24 +54,41 @@ class LossScaling:
             self._scaler = _Ours(device)
 
     def give_up(self) -> None:
-        """No more scaling; gradients that are scaled now become what they would have been."""
-        for optimizer in self._optimizers:
-            self._unscale(optimizer)
+        """No more scaling."""
         self._scaler = None
 
     def _scaling(self, original: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(original)
         def backward(tensors: Any, *args: Any, **kwargs: Any) -> None:
-            if self._scaler is None or in_backward():
+            scaler = self._scaler
+            if scaler is None or in_backward():
                 return original(tensors, *args, **kwargs)
             if self._stepped:
-                self._scaler.update()
+                scaler.update()
                 self._stepped.clear()
                 self._unscaled.clear()
-            self._scaled = True
-            return original(self._scaler.scale(tensors), *args, **kwargs)
+            scaled, optimizers = scaler.scale(tensors), list(self._optimizers)
+            for optimizer in optimizers:
+                self._scale_again(scaler, optimizer)
+            try:
+                return original(scaled, *args, **kwargs)
+            finally:
+                for optimizer in optimizers:
+                    self._unscale(scaler, optimizer)
 
         return backward
+
+    def _scale_again(self, scaler: GradScaler, optimizer: Optimizer) -> None:
+        """What is there already, to which the next backward adds."""
+        gradients = [parameter.grad for parameter in _parameters(optimizer) if parameter.grad is not None]
+        for device in {gradient.device for gradient in gradients}:
+            scale = scaler.scale(torch.ones((), device=device))
+            on_device = [gradient for gradient in gradients if gradient.device == device]
+            with torch.no_grad():
+                torch._foreach_mul_(on_device, scale)
+        if id(optimizer) in self._unscaled:
+            self._unscaled.discard(id(optimizer))
+            scaler._per_optimizer_states.pop(id(optimizer), None)  # as which it may be unscaled once more
 
     def _noticing_optimizer(self, original: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(original)
@@ -98,7 +111,7 @@ class LossScaling:
                 value is not None for value in (*args, *kwargs.values())
             ):  # the first may come before the first forward
                 self._refuse("An optimizer is given a closure, which a GradScaler cannot handle.")
-            if self._scaler is None or not self._has_scaled_gradients(optimizer):
+            if self._scaler is None or id(optimizer) not in self._unscaled - self._stepped:
                 return original(optimizer, *args, **kwargs)
             self._stepped.add(id(optimizer))
             self._inside_step = True
@@ -109,20 +122,6 @@ class LossScaling:
 
         return step
 
-    def _clipping(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
-        def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._scaler is None:
-                return original(parameters, *args, **kwargs)
-            parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
-            clipped = set(map(id, parameters))
-            for optimizer in self._optimizers:
-                if not clipped.isdisjoint(map(id, _parameters(optimizer))):
-                    self._unscale(optimizer)
-            return original(parameters, *args, **kwargs)
-
-        return clip
-
     def _noticing_scaler(self, original: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(original)
         def __init__(scaler: Any, *args: Any, **kwargs: Any) -> None:
@@ -132,20 +131,12 @@ class LossScaling:
 
         return __init__
 
-    def _unscale(self, optimizer: Optimizer) -> None:
-        if (
-            self._scaler is None
-            or id(optimizer) in self._unscaled
-            or not self._has_scaled_gradients(optimizer)
-        ):
+    def _unscale(self, scaler: GradScaler, optimizer: Optimizer) -> None:
+        if all(parameter.grad is None for parameter in _parameters(optimizer)):
             return
-        self._unscaled.add(id(optimizer))
         with contextlib.suppress(Exception):  # gradients of kinds that cannot be unscaled
-            self._scaler.unscale_(optimizer)
-
-    def _has_scaled_gradients(self, optimizer: Optimizer) -> bool:
-        scaled = self._scaled and id(optimizer) not in self._stepped
-        return scaled and any(parameter.grad is not None for parameter in _parameters(optimizer))
+            scaler.unscale_(optimizer)
+            self._unscaled.add(id(optimizer))
 
 
 def _parameters(optimizer: Optimizer) -> Iterable[torch.Tensor]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -47,12 +48,20 @@ class OptimizerArguments(ConstructorIntervention):
         self._how = "fused" if fused else "foreach"
         listed = {} if foreach is None else {"foreach": foreach}
         super().__init__(sites, {"fused": True} if fused else listed)
+        self._made: weakref.WeakKeyDictionary[Optimizer, dict[str, Any]] = weakref.WeakKeyDictionary()
 
     def install(self) -> None:
         for cls in _torch_optimizers():
             if self._how in inspect.signature(cls.__init__).parameters:
                 self.patches.replace(cls, "__init__", self.rewriting(cls.__init__))
         self.patches.replace(Optimizer, "__init__", self._noticing(Optimizer.__init__))
+
+    def remove(self) -> None:
+        """Also from the groups, which are part of a state that is saved."""
+        for optimizer, own in self._made.items():
+            for group in optimizer.param_groups:
+                group.update(own)
+        super().remove()
 
     def reusable(self, arguments: dict[str, Any]) -> dict[str, Any]:
         parameters = arguments["params"]  # often an iterator; torch writes its defaults into the groups
@@ -76,7 +85,8 @@ class OptimizerArguments(ConstructorIntervention):
             return {}
         return self.differing(arguments, self.wanted)
 
-    def constructed(self, instance: Any, replaced: dict[str, Any]) -> None:
+    def constructed(self, instance: Any, replaced: dict[str, Any], own: dict[str, Any]) -> None:
+        self._made[instance] = own
         if self._how == "fused":
             self._look_before_first_step(instance)
 

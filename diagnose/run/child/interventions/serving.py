@@ -54,37 +54,32 @@ class OtherForm(EvaluationIntervention):
         form.calls += 1
         if form.calls <= _LEFT_ALONE:
             return run(*args, **kwargs)
-        try:
+        try:  # nothing of the script's runs in here
             with torch.no_grad(), unwarned():
-                return self._answer(form, module, run, args, kwargs)
+                answers = self._answering(form, module, args, kwargs)
+                other = answers(*args, **kwargs) if answers else None
         except Exception as error:  # of torch's converters, which raise what they like
             said = " ".join((str(error) or type(error).__name__).split())[:_LENGTH]
             self.refuse(f"The other form of the model fails: {said}")
-            return run(*args, **kwargs)
-
-    def _answer(
-        self,
-        form: _Form,
-        module: nn.Module,
-        run: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> Any:
-        if form.answers is None:
-            if compiler_in_use():
-                self.refuse("The script uses torch.compile already.")
-                return run(*args, **kwargs)
-            form.answers, form.shapes = self.make(module, args, kwargs), _shapes((args, kwargs))
-        if _shapes((args, kwargs)) != form.shapes:
-            return run(*args, **kwargs)
-        other = form.answers(*args, **kwargs)
-        if form.calls > _LEFT_ALONE + _BESIDE:
+            answers = other = None
+        if answers is not None and form.calls > _LEFT_ALONE + _BESIDE:
             self.count += 1
             return other
         own = run(*args, **kwargs)
-        if not alike(tensors_in(own), tensors_in(other), self.tolerance):
+        if answers is not None and not alike(tensors_in(own), tensors_in(other), self.tolerance):
             self.refuse(f"Its answers are off by more than {self.tolerance:.0%} of their largest number.")
         return own
+
+    def _answering(
+        self, form: _Form, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Callable[..., Any] | None:
+        """The other form, made if need be; None where the model is to answer itself."""
+        if form.answers is None:
+            if compiler_in_use():
+                self.refuse("The script uses torch.compile already.")
+                return None
+            form.answers, form.shapes = self.make(module, args, kwargs), _shapes((args, kwargs))
+        return form.answers if _shapes((args, kwargs)) == form.shapes else None
 
 
 class Quantize(OtherForm):

@@ -59,6 +59,7 @@ class OpenMP(Intervention):
     """
 
     _RUNTIMES = ("gomp", "iomp5", "omp")
+    _KNOW_KMP = ("iomp5", "omp")  # variables of that name
 
     def __init__(
         self,
@@ -93,6 +94,12 @@ class OpenMP(Intervention):
             return reason
         if not any(map(is_loaded, self._RUNTIMES)):
             return "torch computes without OpenMP here."
+        if (
+            all(name.startswith("KMP_") for name in self._variables)
+            and self._variables
+            and not any(map(is_loaded, self._KNOW_KMP))
+        ):
+            return f"torch computes with GNU's OpenMP here, which does not know {', '.join(self._variables)}."
         if any(os.environ.get(name) != value for name, value in self._variables.items()):
             return "The environment of the process does not ask for it."
         if not self._library and all(before(name) == value for name, value in self._variables.items()):
