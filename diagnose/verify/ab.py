@@ -64,6 +64,8 @@ def held_against(
             probing.once(arm, f"{name}, to see how long its steps take", deadline)
             for arm, name in zip(arms, (before.name, after.name), strict=True)
         ]
+        for first, side in zip(firsts, (before, after), strict=True):
+            _check_own_code(first, side)
         settings = _settings(firsts)
         outcome = probing.with_settings(settings).compare_arms(
             arms[0], arms[1], precision, deadline, "A/B", names=(before.name, after.name)
@@ -75,6 +77,16 @@ def held_against(
     if outcome is None:
         raise DiagnoseError("there was no time for two pairs of runs", do="allow more: --budget")
     return _held(outcome, precision, tolerance, settings.steps)
+
+
+def _check_own_code(trial: Trial, side: Side) -> None:
+    """Raises DiagnoseError for a side that imports the code of another checkout."""
+    if foreign := trial.get("foreign_files"):
+        raise DiagnoseError(
+            f"{side.name} does not run its own code",
+            saw=f"it imports {foreign[0]}, which is not in its checkout",
+            do="let the script find its package from its own place: no editable install or absolute path",
+        )
 
 
 def _probe() -> TrialSettings:

@@ -201,6 +201,77 @@ def test_a_commit_runs_from_its_own_folder(repository: Path, tmp_path: Path) -> 
     assert trial["exit_code"] in (0, None) and len(trial["tick_ns"]) >= 20
 
 
+PACKAGE_LOOP = "import pkg\n" + LOOP.replace("WORK", "1")
+
+
+@pytest.fixture
+def package(repository: Path) -> Path:
+    """Two commits in which sub/train.py imports src/pkg, which is not beside it; the folder src."""
+    src = repository.parent / "src"
+    (src / "pkg").mkdir(parents=True)
+    (repository / "train.py").write_text(PACKAGE_LOOP)
+    for speed in ("slow", "fast"):
+        (src / "pkg" / "__init__.py").write_text(f"SPEED = {speed!r}")
+        git(repository, "add", str(src), "train.py")
+        git(repository, "commit", "-qm", speed)
+    return src
+
+
+def test_a_checkout_imports_its_own_package_by_an_absolute_path(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", f"{package}:/elsewhere:relative")
+    with sides(["HEAD~1", "."], Target("train.py", False, ())) as (before, after):
+        own, *rest = before.job.environment["PYTHONPATH"].split(":")
+        assert rest == ["/elsewhere", "relative"]
+        assert (Path(own) / "pkg" / "__init__.py").read_text() == "SPEED = 'slow'"
+        assert after.job.environment == {} and after.job.foreign_folders == ()
+        assert str(package.parent) in before.job.foreign_folders
+
+
+@pytest.mark.live
+def test_a_side_that_imports_another_checkouts_code_is_refused(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by an editable install: a path that no variable of the environment shows."""
+    installed = tmp_path / "installed"
+    installed.mkdir()
+    (installed / "pkg").symlink_to(package / "pkg")
+    monkeypatch.setenv("PYTHONPATH", str(installed))
+    with (
+        sides(["HEAD~1", "HEAD"], Target("train.py", False, ())) as (before, after),
+        pytest.raises(DiagnoseError, match="HEAD~1 does not run its own code") as raised,
+    ):
+        held_against(
+            before,
+            after,
+            tmp_path / "kept",
+            precision=0.01,
+            tolerance=0.0,
+            deadline=Deadline.after(120),
+            tell=lambda what: None,
+        )
+    assert str(package / "pkg" / "__init__.py") in str(raised.value.saw)
+
+
+def test_the_users_hooks_do_not_run_in_our_checkouts(repository: Path, tmp_path: Path) -> None:
+    hook = repository.parent / ".git" / "hooks" / "post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/hook_ran\n")
+    hook.chmod(0o755)
+    with sides(["HEAD", "."], Target("train.py", False, ())):
+        assert not (tmp_path / "hook_ran").exists()
+
+
+def test_a_checkout_that_cannot_be_removed_leaves_the_error_and_the_others(repository: Path) -> None:
+    target = Target("train.py", False, ())
+    with pytest.raises(KeyError, match="what went wrong"), sides(["HEAD~1", "HEAD"], target) as found:
+        git(repository, "worktree", "remove", "--force", str(Path(found[0].job.cwd).parent))
+        raise KeyError("what went wrong")
+    listed = subprocess.run(["git", "worktree", "list"], capture_output=True, text=True, check=True).stdout
+    assert len(listed.splitlines()) == 1
+
+
 @pytest.mark.parametrize(("percent", "code", "said"), [(8, 4, "B is slower."), (-8, 0, "B is faster.")])
 def test_the_command_says_what_was_found(
     percent: int,
