@@ -132,9 +132,10 @@ def _share(given: str) -> float:
 def _in_words(held: Held, found: list[Side], tolerance: float) -> str:
     """The decision, the interval it rests on, losses, and what is compared."""
     change, limit = held.comparison, f" by more than {tolerance:.1%}" if tolerance else ""
+    bound = f" by more than {held.bound:.1%}" if change.high > 0 else ""
     decided = {
         "slower": f"B is slower{limit}.",
-        "not_slower": f"B is not slower{limit}." if held.verdict != "faster" else "B is faster.",
+        "not_slower": f"B is not slower{bound}." if held.verdict != "faster" else "B is faster.",
         "unclear": "It cannot be told whether B is slower"
         f"{limit}: {change.pairs} pairs of runs were made, and about {held.pairs_needed} would be needed. "
         "Allow more time (--budget), or make the machine quieter.",

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from diagnose.verify.ab import Decision, decided, pairs_needed
+from diagnose.verify.ab import Decision, bound_of, decided, pairs_needed
 from diagnose.verify.statistics import LOOKS, Comparison, comparison
 
 BLOCK_S = 0.02  # what is timed at once: long beside the clock and what a call costs
@@ -47,7 +47,7 @@ def held_against(
             found = comparison(ms["A"], ms["B"])
             decision = decided(found, tolerance, PRECISION)
             if decision != "unclear" or late or pairs == LOOKS[-1]:
-                bound = max(tolerance, PRECISION)
+                bound = bound_of(tolerance, PRECISION)
                 needed = pairs_needed(found, bound) if decision == "unclear" else 0
                 return Timed(found, decision, needed, calls)
 

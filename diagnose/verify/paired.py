@@ -141,9 +141,11 @@ class TrialRunner:
         deadline: Deadline,
         label: str,
         names: tuple[str, str] = ("as it is", "with the fix"),
+        enough: Callable[[Comparison, float], bool] = is_clear,
     ) -> Outcome | None:
         """Goes on where an earlier one of the same arms stopped; None if there was no time for two pairs.
-        ``names``: of the arms, for people.
+        ``names``: of the arms, for people; ``enough``: whether a comparison answers what is asked, to within
+        ± ``precision``.
 
         Raises RunFailed, Interrupted.
         """
@@ -153,7 +155,7 @@ class TrialRunner:
         for stored in pairs:
             self._learn_from(before, stored[0])
             self._learn_from(after, stored[1])
-        while not self._is_clear(pairs, after, precision):
+        while not self._is_clear(pairs, after, precision, enough):
             pair: dict[str, Trial] = {}
             try:
                 self._need_time(deadline, before, after)
@@ -213,12 +215,18 @@ class TrialRunner:
             return None
         return comparison(known_a, [ms * ratio for ms in known_b])
 
-    def _is_clear(self, pairs: Sequence[tuple[Trial, Trial]], arm: Arm, precision: float) -> bool:
+    def _is_clear(
+        self,
+        pairs: Sequence[tuple[Trial, Trial]],
+        arm: Arm,
+        precision: float,
+        enough: Callable[[Comparison, float], bool],
+    ) -> bool:
         """Whether more pairs would tell no more, or there are as many as are ever made."""
         if len(pairs) not in LOOKS:
             return False
         outcome = self._outcome(pairs, arm)
-        return len(pairs) == LOOKS[-1] or (outcome is not None and is_clear(outcome.comparison, precision))
+        return len(pairs) == LOOKS[-1] or (outcome is not None and enough(outcome.comparison, precision))
 
     def _need_time(self, deadline: Deadline, *arms: Arm) -> None:
         """For a run of each; raises OutOfTime. It is judged by the latest run with the same

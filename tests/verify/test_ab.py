@@ -118,6 +118,28 @@ def test_what_is_planted_is_found_and_nothing_else(percent: int, decision: str, 
     assert answers.count(decision) >= 36  # type: ignore[arg-type]
 
 
+def test_a_duel_goes_on_until_its_own_question_is_decided(tmp_path: Path) -> None:
+    """12 % slower where 10 % are allowed: known to ± 3 % that is clear of 0, but not of the tolerance."""
+    machine = Sides(noise=0.006)
+    machine.factor = 1.12
+    answers = [held(machine, tmp_path / str(seed), seed, tolerance=0.1) for seed in range(20)]
+    unclear = [one for one in answers if one.decision == "unclear"]
+    assert [one.comparison.pairs + one.comparison.outliers for one in unclear] == [32] * len(unclear)
+    assert [one.decision for one in answers].count("slower") >= 18
+
+
+def test_the_bound_of_not_slower_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No difference, by runs of ± 0.4 % each: its interval holds 0, and 2 % were to be told."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.py", "b.py"):
+        Path(name).write_text("print(1)")
+    monkeypatch.setattr(ab, "held_against", partial(held_against, run=Sides(noise=0.004)))
+    assert cli.main(["ab", "a.py", "b.py", "--quiet", "--precision", "2%"]) == 0
+    assert capsys.readouterr().out.startswith("B is not slower by more than 2.0%.\n")
+
+
 def test_a_side_that_fails_is_told_with_its_last_words(tmp_path: Path) -> None:
     machine = Sides()
     machine.steps_there = 1
