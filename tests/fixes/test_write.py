@@ -99,6 +99,18 @@ def test_what_was_measured_to_change_nothing_leaves_the_plan_and_the_diff(run: P
     assert (finding.group, finding.saving.verdict, finding.saving.measured_ms) == ("minor", "no_change", None)
 
 
+def test_no_change_in_which_the_predicted_one_may_hide_leaves_the_plan_and_the_diff_as_they_were(
+    run: Path,
+) -> None:
+    """Of 100 ms it may have gained 6, and 3 to 5 were predicted."""
+    told = {"predicted_ms": {"low": 3.0, "best_guess": 4.0, "high": 5.0}, "predicted_of_ms": 100.0}
+    document = document_of(run, verdict="no_change", change=change(-0.06, -0.02, 0.02, noise=0.07), **told)
+    document = with_patch(document, run)
+    assert [row.rule for row in document.plan] == [RULE]
+    assert document.patch is not None and document.patch.patched == [RULE]
+    assert next(one for one in document.findings if one.rule == RULE).saving.verdict == "too_noisy"
+
+
 def change(low: float, best: float, high: float, noise: float = 0.01) -> dict[str, Any]:
     """Of a step of 100 ms, shares."""
     interval = {"change": best, "low": low, "high": high, "noise": noise}
