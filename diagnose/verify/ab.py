@@ -154,7 +154,8 @@ def decided(c: Comparison, tolerance: float, precision: float) -> Decision:
     """Slower: all of the interval is above the tolerance, and the change beyond the noise floor. Not slower:
     none of it is above the bound.
     """
-    if c.low > tolerance and c.change - tolerance > max(c.noise, statistics.LEAST_EFFECT):
+    looked = c.pairs + c.outliers >= statistics.LOOKS[0]
+    if looked and c.low > tolerance and c.change - tolerance > max(c.noise, statistics.LEAST_EFFECT):
         return "slower"
     return "not_slower" if c.high <= bound_of(tolerance, precision) else "unclear"
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from diagnose import __version__
 from diagnose.fixes.all import Spec
 from diagnose.verify.deadline import Deadline, OutOfTime
-from diagnose.verify.statistics import LOOKS, Comparison, comparison, is_clear
+from diagnose.verify.statistics import LOOKS, Comparison, at_a_look, comparison, is_clear
 from diagnose.verify.store import Store
 from diagnose.verify.timing import Trial, mean_steps_ms, samples_ratio, step_ms, work_ms
 from diagnose.verify.trial import Job, TrialSettings, run_trial
@@ -183,6 +183,7 @@ class TrialRunner:
     def _outcome(self, pairs: Sequence[tuple[Trial, Trial]], arm: Arm) -> Outcome | None:
         if len(pairs) < FEWEST_PAIRS:
             return None
+        pairs = pairs[: at_a_look(len(pairs))]
         before, after = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         series = [[step_ms(run, self.settings.ticks_per_step) for run in runs] for runs in (before, after)]
         before_ms, after_ms, first, last = mean_steps_ms(
