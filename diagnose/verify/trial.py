@@ -32,9 +32,9 @@ class Job:
     """A script as it is to be run: what, where, by which Python, in which environment.
 
     `ranks`: how many of it torchrun is to start; 0: it is started without torchrun (and may
-    start ranks itself). `environment`: of the recorded run, over ours; where it is not given
-    torchrun chooses the number of threads. `foreign_folders`: other checkouts of the same code; the
-    run tells of modules that it imports from there.
+    start ranks itself). `environment`: of the recorded run, over ours (where it is not given torchrun
+    chooses the number of threads). `foreign_folders`: other checkouts of the same code; the run tells of
+    modules that it imports from there.
     """
 
     target: Target
