@@ -16,12 +16,14 @@ from typing import Any
 import pytest
 
 from diagnose.commands import main as cli
+from diagnose.commands.ab import in_words
 from diagnose.errors import DiagnoseError, UsageError
 from diagnose.fixes.all import Spec
 from diagnose.run.settings import Target
 from diagnose.verify import ab
 from diagnose.verify.ab import Held, decided, held_against, pairs_needed
 from diagnose.verify.deadline import Deadline
+from diagnose.verify.results import Results
 from diagnose.verify.sides import Side, sides
 from diagnose.verify.statistics import Comparison
 from diagnose.verify.trial import Job, TrialSettings, run_trial
@@ -145,6 +147,12 @@ def test_a_side_that_fails_is_told_with_its_last_words(tmp_path: Path) -> None:
     machine.steps_there = 1
     with pytest.raises(DiagnoseError, match="cannot be run"):
         held(machine, tmp_path)
+
+
+def test_times_are_rounded_as_everywhere() -> None:
+    change = replace(compared(-0.05, -0.06, -0.04), before_ms=12340.0, after_ms=11723.0)
+    found = Held(change, None, "faster", "not_slower", 0.01, 0, Results("same", 3, 0.0, 0.01), 40)
+    assert "A step takes 12,340 ms in A and 11,723 ms in B" in in_words(found, [side("A"), side("B")], 0.0)
 
 
 # ---- sides
