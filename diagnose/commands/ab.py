@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diagnose.commands.options import READS_NO_TRACE, WRITES_NOTHING, Parser, add_format_options
+from diagnose.commands.options import READS_NO_TRACE, WRITES_NOTHING, Parser, add_format_options, share
 from diagnose.commands.outputs import say
 from diagnose.commands.verify import duration
 from diagnose.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, UsageError
@@ -53,13 +53,9 @@ def parser() -> Parser:
     add("a", metavar="A", nargs="?", help="the side before")
     add("b", metavar="B", nargs="?", help="the side after")
     add(
-        "--tolerance",
-        type=_share,
-        default=0.0,
-        metavar="SHARE",
-        help="how much slower B may be (default 0%%)",
+        "--tolerance", type=share, default=0.0, metavar="SHARE", help="how much slower B may be (default 0%%)"
     )
-    add("--precision", type=_share, default=0.01, metavar="SHARE", help="to within ± this (default 1%%)")
+    add("--precision", type=share, default=0.01, metavar="SHARE", help="to within ± this (default 1%%)")
     add("--budget", type=duration, default=600.0, metavar="TIME", help="90s, 10m, 1h … (default 10m)")
     add(
         "--link", action="append", default=[], metavar="PATH", help="what lies in no commit, data for example"
@@ -99,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
             )
         except (Interrupted, KeyboardInterrupt):
             return EXIT_INTERRUPTED
-    print(_as_json(held, found) if options.json else _in_words(held, found, options.tolerance), flush=True)
+    print(_as_json(held, found) if options.json else in_words(held, found, options.tolerance), flush=True)
     return EXIT_FINDINGS if held.decision == "slower" else EXIT_OK
 
 
@@ -118,23 +114,15 @@ def _variable(given: str) -> tuple[str, str]:
     return name, value
 
 
-def _share(given: str) -> float:
-    """0.02 of `2%` or `0.02`."""
-    try:
-        value = float(given.removesuffix("%")) / (100 if given.endswith("%") else 1)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{given!r} is no share such as 2% or 0.02")
-    return value
-
-
-def _in_words(held: Held, found: list[Side], tolerance: float) -> str:
+def in_words(held: Held, found: list[Side], tolerance: float) -> str:
     """The decision, the interval it rests on, losses, and what is compared."""
+    from diagnose.document.text import ms
+
     change, limit = held.comparison, f" by more than {tolerance:.1%}" if tolerance else ""
+    bound = f" by more than {held.bound:.1%}" if change.high > 0 else ""
     decided = {
         "slower": f"B is slower{limit}.",
-        "not_slower": f"B is not slower{limit}." if held.verdict != "faster" else "B is faster.",
+        "not_slower": f"B is not slower{bound}." if held.verdict != "faster" else "B is faster.",
         "unclear": "It cannot be told whether B is slower"
         f"{limit}: {change.pairs} pairs of runs were made, and about {held.pairs_needed} would be needed. "
         "Allow more time (--budget), or make the machine quieter.",
@@ -155,7 +143,7 @@ def _in_words(held: Held, found: list[Side], tolerance: float) -> str:
     return "\n".join(
         [
             decided,
-            f"A step takes {change.before_ms:.4g} ms in A and {change.after_ms:.4g} ms in B: "
+            f"A step takes {ms(change.before_ms)} in A and {ms(change.after_ms)} in B: "
             f"{change.change:+.1%} ({change.low:+.1%} to {change.high:+.1%}), by {change.pairs} pairs.",
             f"Runs of one side differ by up to {change.noise:.1%} by chance; {work}losses {losses}.",
             *(f"{letter} is {side.what}." for letter, side in zip("AB", found, strict=True)),

@@ -38,14 +38,15 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace) -> int:
     """Say it on stdout."""
-    from diagnose.report.accuracy import accuracy_text
-    from diagnose.verify.accuracy import pairs_below
+    from diagnose.report.accuracy import accuracy_text, left_out
+    from diagnose.verify.accuracy import found_below
 
-    pairs = pairs_below(options.folder)
-    if not pairs:
+    found = found_below(options.folder)
+    if not found.pairs:
         raise UsageError(
             f"no verified fix below {options.folder}",
+            saw=left_out(found),
             do="python -m diagnose verify RUN measures what fixes gain",
         )
-    print(accuracy_text(pairs), flush=True)
+    print(accuracy_text(found), flush=True)
     return EXIT_OK

@@ -187,3 +187,21 @@ def byte_count(given: str) -> int:
     if count <= 0:
         raise argparse.ArgumentTypeError(f"{given!r} is no size such as 8G, 500M or a number of bytes")
     return count
+
+
+def share(given: str) -> float:
+    """0.02 of `2%` or `0.02`."""
+    try:
+        value = float(given.removesuffix("%")) / (100 if given.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{given!r} is no share such as 2% or 0.02")
+    return value
+
+
+def share_above_0(given: str) -> float:
+    """The same, but not 0."""
+    if not (value := share(given)):
+        raise argparse.ArgumentTypeError(f"{given!r} is no share above 0 such as 2% or 0.02")
+    return value

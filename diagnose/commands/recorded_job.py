@@ -13,6 +13,8 @@ from diagnose.run.settings import Target
 if TYPE_CHECKING:
     from diagnose.verify.trial import Job
 
+# of the environment, what decides how many threads compute and how
+_OF_THREADS = ("OMP_", "KMP_", "GOMP_", "MKL_", "OPENBLAS_")
 _BY_HAND = "make the change, record it again, and `compare` the two folders"
 
 
@@ -99,7 +101,9 @@ def job_of(record: dict[str, Any], facts: dict[str, Any]) -> Job:
     variables = facts.get("environment_variables") or {}
     launchers = record.get("launchers", 1)
     ranks = launchers if launchers > 1 or was_started_by_torchrun(variables) else 0
-    environment = without_launcher(variables) if ranks else {}
+    recorded = without_launcher(variables)
+    of_threads = {name: value for name, value in recorded.items() if name.startswith(_OF_THREADS)}
+    environment = recorded if ranks else of_threads
     return Job(
         target, str(folder), str(cwd), _python(record), record["settings"]["device"], ranks, environment
     )

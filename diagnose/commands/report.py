@@ -11,6 +11,7 @@ from pathlib import Path
 from diagnose import __version__
 from diagnose.commands.memory import tell_snapshot
 from diagnose.commands.options import (
+    WRITES_NOTHING,
     Parser,
     add_out_option,
     add_output_options,
@@ -152,6 +153,10 @@ def run(options: argparse.Namespace) -> int:
         return report_profile(options)
     if kind == "snapshot":
         refuse_what_needs_findings(options)
+        if options.out is not None:
+            raise UsageError(
+                f"{options.target} is a snapshot of memory: --out is not for it", do=WRITES_NOTHING
+            )
         return tell_snapshot(Path(options.target), options)
     if kind == "traces":
         return _analyse_folder(options)

@@ -19,6 +19,7 @@ from diagnose.commands.options import (
     add_reading_options,
     add_rules_option,
     reading_limits,
+    share_above_0,
 )
 from diagnose.commands.outputs import open_output, writing
 from diagnose.commands.recorded_job import how_started, job_of
@@ -194,17 +195,6 @@ def _save(verification: Verification, folder: Path) -> None:
     write_text(to_json(verification, indent=1), folder / FILE)
 
 
-def percentage(given: str) -> float:
-    """The share in `2%` or `0.02`."""
-    try:
-        value = float(given.removesuffix("%")) / (100 if given.endswith("%") else 1)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{given!r} is no share such as 2% or 0.02")
-    return value
-
-
 def duration(given: str) -> float:
     """The seconds in `90s`, `10m`, `1.5h` or `600`."""
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smh]?)", given)
@@ -231,7 +221,7 @@ def add_verify_options(parser: Parser, *, shown: bool = True) -> None:
     said = {flag: help if shown else argparse.SUPPRESS for flag, help in helps.items()}
     add = parser.add_argument
     add("--allow", choices=("numerics",), action="append", default=[], help=said["--allow"])
-    add("--precision", type=percentage, default=0.02, metavar="SHARE", help=said["--precision"])
+    add("--precision", type=share_above_0, default=0.02, metavar="SHARE", help=said["--precision"])
     add("--budget", type=duration, default=600.0, metavar="TIME", help=said["--budget"])
 
 

@@ -46,8 +46,8 @@ def proven_ms(verification: Verification | None) -> dict[str, float]:
 
 
 def _tells(tried: FixResult, change: Comparison) -> bool:
-    """A measurement that finds no change tells nothing if the predicted
-    saving is too small to show in its noise.
+    """Whether a fix is known to gain, or not to: a measurement that finds no change tells nothing if the
+    predicted saving is too small to show in its noise.
     """
     if tried.verdict == "no_change" and tried.predicted_ms:
         expected = predicted_shares(tried) or (tried.predicted_ms.low / change.before_ms, 1.0)
@@ -63,10 +63,11 @@ def _saved_ms(change: Comparison, verdict: Verdict | None) -> float:
 
 def predicted_shares(tried: FixResult) -> tuple[float, float] | None:
     """What it was predicted to save at least and at most, as shares of the step; None where it was not
-    predicted, its step is not known, or other fixes, which may shorten the same time, were in both arms.
+    predicted, or for other arguments than were measured, its step is not known, or other fixes, which may
+    shorten the same time, were in both arms.
     """
     known, of_ms = tried.predicted_ms, tried.predicted_of_ms
-    if known is None or not of_ms or tried.beside:
+    if known is None or not of_ms or tried.beside or tried.predicted_with is not None:
         return None
     return known.low / of_ms, known.high / of_ms
 
@@ -84,9 +85,9 @@ def found_numbers(rule: Rule, verification: Verification | None) -> dict[str, An
 
 
 def with_measurement(finding: Finding, verification: Verification | None) -> Finding:
-    """The finding with its saving's `verdict` (not_held or failed where its time could not be measured), and
-    with `measured_ms` where the fix was found to make the step faster or slower, or to gain less than
-    predicted.
+    """The finding with its saving's `verdict` (not_held or failed where its time could not be measured;
+    too_noisy where no change was found, but the predicted one may hide in the noise), and with `measured_ms`
+    where the fix was found to make the step faster or slower, or to gain less than predicted.
     """
     tried = tried_for(finding.rule, verification)
     if tried is None or finding.state != "fires":
@@ -96,6 +97,8 @@ def with_measurement(finding: Finding, verification: Verification | None) -> Fin
         verdict = verdict or tried.state
     elif tried.state != "measured":
         return finding
+    if verdict == "no_change" and tried.change and not _tells(tried, tried.change):
+        verdict = "too_noisy"
     measured_ms, fix = None, finding.fix
     if tried.change and tried.verdict in (FASTER, "slower", "no_such_gain"):
         low, best, high = tried.change.saved_ms

@@ -59,11 +59,15 @@ def share(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """`30,000`, `2.5`, `0.04`: whole where it is whole, else two significant digits at least."""
+    """`30,000`, `2.5`, `0.04`: whole where it is whole, else two significant digits at least, without an
+    exponent.
+    """
     if value is None or not math.isfinite(value):
         return UNKNOWN
     if value == round(value) or abs(value) >= 100:
         return f"{round(value):,}"
+    if abs(value) < 0.0001:
+        return "< 0.0001"
     return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2g}"
 
 

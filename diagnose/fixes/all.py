@@ -38,6 +38,7 @@ _ALL = (
         arguments=(Argument("cores"),),
         needs_arguments=True,
         by_hand="it is how the script is started: no line of it changes",
+        environment=environment.affinity,
     ),
     Fix(
         "allocator",
@@ -272,7 +273,8 @@ def environment_of(specs: Iterable[Spec], variables: Mapping[str, str]) -> Chang
 
 def variables_of(specs: Iterable[Spec], variables: Mapping[str, str]) -> Changes:
     """The same for who starts the script by hand."""
-    return {name: value for name, value in environment_of(specs, variables).items() if name != BEFORE}
+    changes = environment_of(specs, variables)
+    return {name: value for name, value in changes.items() if name not in (BEFORE, environment.CORES)}
 
 
 def tolerance_of(names: Iterable[str]) -> float:

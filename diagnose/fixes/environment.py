@@ -26,6 +26,7 @@ _OPENMP = {
     "wait": "OMP_WAIT_POLICY",
     "block_ms": "KMP_BLOCKTIME",
 }
+CORES = "DIAGNOSE_CORES"  # the child's `cores` reads it; who starts the script by hand binds it by `taskset`
 _OTHER_BINDINGS = ("GOMP_CPU_AFFINITY", "KMP_AFFINITY")  # each runtime's own, which win over OMP_PROC_BIND
 _FOLDERS = (
     os.path.join(sys.prefix, "lib"),
@@ -34,6 +35,10 @@ _FOLDERS = (
     "/usr/lib64",
     "/usr/lib",
 )
+
+
+def affinity(arguments: Arguments, environment: Mapping[str, str]) -> Changes:
+    return {CORES: ",".join(map(str, arguments["cores"]))}
 
 
 def threads(arguments: Arguments, environment: Mapping[str, str]) -> Changes:

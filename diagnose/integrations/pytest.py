@@ -58,14 +58,15 @@ def assert_not_slower() -> Callable[..., None]:
         tolerance: float = 0.05,
         budget_s: float = 10.0,
     ) -> None:
+        from diagnose.document.text import ms
         from diagnose.verify.functions import held_against
 
         __tracebackhide__ = True
         timed = held_against(than, function, tolerance=tolerance, budget_s=budget_s)
         found = timed.comparison
         told = (
-            f"{found.change:+.1%} ({found.low:+.1%} to {found.high:+.1%}), {found.after_ms:.4g} ms instead "
-            f"of {found.before_ms:.4g} ms, by {found.pairs} pairs"
+            f"{found.change:+.1%} ({found.low:+.1%} to {found.high:+.1%}), {ms(found.after_ms)} instead "
+            f"of {ms(found.before_ms)}, by {found.pairs} pairs"
         )
         if timed.decision == "slower":
             pytest.fail(f"slower by more than {tolerance:.0%}: {told}", pytrace=False)

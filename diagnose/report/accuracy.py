@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tabulate import tabulate
 
 from diagnose.document.text import clean, count, ms, share, signed_span
-from diagnose.verify.accuracy import Pair, summary
+from diagnose.verify.accuracy import Found, Pair, summary
 
 HEADERS = (
     "run",
@@ -32,21 +32,34 @@ def accuracy_rows(pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
             signed_span(pair.measured_ms[0], pair.measured_ms[2]),
             (pair.verdict or "").replace("_", " "),
             f"{100 * pair.error:+.0f} %",
-            "yes" if pair.inside else "no",
+            {True: "yes", False: "no", None: "cannot tell"}[pair.inside],
         )
         for pair in pairs
     ]
 
 
-def accuracy_text(pairs: Sequence[Pair]) -> str:
+def accuracy_text(found: Found) -> str:
     """For the terminal."""
-    return f"{tabulate(accuracy_rows(pairs), HEADERS, disable_numparse=True)}\n\n{in_sum(pairs)}"
+    table = tabulate(accuracy_rows(found.pairs), HEADERS, disable_numparse=True)
+    return f"{table}\n\n{' '.join(filter(None, [in_sum(found.pairs), left_out(found)]))}"
 
 
 def in_sum(pairs: Sequence[Pair]) -> str:
     """All of them in one sentence. Raises ValueError if there are none."""
     known = summary(pairs)
+    inside = (
+        "of none it can be told whether the measured saving is inside the predicted range"
+        if known.inside is None
+        else f"measured saving inside the predicted range in {share(known.inside)} of the "
+        f"{count(known.told)} of which it can be told"
+    )
     return (
         f"{count(known.count)} fixes: error of the predicted step {share(known.p50)} (median), "
-        f"{share(known.p90)} (p90); measured saving inside the predicted range in {share(known.inside)}."
+        f"{share(known.p90)} (p90); {inside}."
     )
+
+
+def left_out(found: Found) -> str:
+    """`Left out: 2 that failed, 1 that did not take hold.`; empty if there are none."""
+    told = [f"{count(number)} that {why}" for why, number in sorted(found.left_out.items())]
+    return f"Left out: {', '.join(told)}." if told else ""

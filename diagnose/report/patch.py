@@ -34,9 +34,28 @@ def patches_of(document: Document) -> Patches:
 
 
 def verified_patches(document: Document) -> Patches:
-    """Only of fixes that were measured to make the step faster."""
+    """Only of fixes that were measured to make the step faster, all of them at once."""
     faster = [one for one in planned(document) if one.saving.verdict == "faster"]
-    return _diff_of(faster, document)
+    together = _faster_together(faster, document)
+    found = _diff_of(together, document)
+    others = f"it was not measured to be faster together with {', '.join(one.rule for one in together)}"
+    left = {one.rule: others for one in faster if one not in together}
+    return replace(found, unpatched=found.unpatched | left)
+
+
+def _faster_together(faster: list[Finding], document: Document) -> list[Finding]:
+    """Those of the set that was measured as one; where that did not gain, the one that gains most alone."""
+    proof = document.verification
+    together = proof.together if proof else None
+    if together and together.verdict == "faster":
+        return [one for one in faster if one.rule in together.rule.split(", ")]
+    beside = {tried.rule for tried in proof.tried if tried.beside} if proof else set()
+    alone = [one for one in faster if one.rule not in beside]
+    return sorted(alone, key=_measured_ms)[-1:]
+
+
+def _measured_ms(finding: Finding) -> float:
+    return finding.saving.measured_ms.best_guess if finding.saving.measured_ms else 0.0
 
 
 def with_patch(document: Document, out: Path) -> Document:

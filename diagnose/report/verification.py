@@ -257,8 +257,8 @@ def remarks(document: Document) -> list[str]:
     said += [f"{one.title}: {one.why}." for one in all_tried(proof) if one.state == "measured" and one.why]
     if proof.seeded_batches:
         said.append(
-            "A fix made the script load other batches. After that, all runs seeded the random numbers of "
-            "each batch. The column *Losses* says where that did not help."
+            "A fix made the script load other batches. Its losses are of runs that seed the random numbers "
+            "of each batch. The column *Losses* says where that did not help."
         )
     if proof.same_losses is False:
         said.append(

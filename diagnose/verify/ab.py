@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -30,13 +31,15 @@ Decision = Literal["slower", "not_slower", "unclear"]
 class Held:
     """``comparison``: of B with A; ``work``: the same of processor time, None where it is not known.
     ``verdict``: as of `verify`. ``decision``: whether B is slower than A by more than the tolerance.
-    ``pairs_needed``: for a decision that is unclear, about how many pairs there would have to be.
+    ``bound``: not slower is by no more than this; ``pairs_needed``: for a decision that is unclear, about
+    how many pairs there would have to be.
     """
 
     comparison: Comparison
     work: Comparison | None
     verdict: statistics.Verdict
     decision: Decision
+    bound: float
     pairs_needed: int
     results: Results
     steps: int
@@ -54,8 +57,8 @@ def held_against(
     run: Runner = run_trial,
 ) -> Held:
     """Runs of both sides in turns, each in a fresh process and without a profiler, until the change is known
-    to ± ``precision`` or the time is up. Raises DiagnoseError where a side cannot be run, or there was no
-    time for two pairs; Interrupted.
+    to ± ``precision`` and held against the ``tolerance``, or the time is up. Raises DiagnoseError where a
+    side cannot be run, or there was no time for two pairs; Interrupted.
     """
     arms = [Arm(before.job), Arm(after.job)]
     probing = TrialRunner(Store(folder, fresh=True), _probe(), tell, run)
@@ -64,9 +67,17 @@ def held_against(
             probing.once(arm, f"{name}, to see how long its steps take", deadline)
             for arm, name in zip(arms, (before.name, after.name), strict=True)
         ]
+        for first, side in zip(firsts, (before, after), strict=True):
+            _check_own_code(first, side)
         settings = _settings(firsts)
         outcome = probing.with_settings(settings).compare_arms(
-            arms[0], arms[1], precision, deadline, "A/B", names=(before.name, after.name)
+            arms[0],
+            arms[1],
+            precision,
+            deadline,
+            "A/B",
+            names=(before.name, after.name),
+            enough=partial(_is_decided, tolerance=tolerance),
         )
     except RunFailed as failed:
         raise DiagnoseError("a side cannot be run", saw=ending(failed.trial)) from failed
@@ -77,6 +88,16 @@ def held_against(
     if outcome is None:
         raise DiagnoseError("there was no time for two pairs of runs", do="allow more: --budget")
     return _held(outcome, precision, tolerance, settings.steps)
+
+
+def _check_own_code(trial: Trial, side: Side) -> None:
+    """Raises DiagnoseError for a side that imports the code of another checkout."""
+    if foreign := trial.get("foreign_files"):
+        raise DiagnoseError(
+            f"{side.name} does not run its own code",
+            saw=f"it imports {foreign[0]}, which is not in its checkout",
+            do="let the script find its package from its own place: no editable install or absolute path",
+        )
 
 
 def _probe() -> TrialSettings:
@@ -115,19 +136,30 @@ def _held(outcome: Outcome, precision: float, tolerance: float, steps: int) -> H
         work=outcome.work,
         verdict=statistics.verdict(found, precision),
         decision=decision,
-        pairs_needed=pairs_needed(found, max(tolerance, precision)) if decision == "unclear" else 0,
+        bound=bound_of(tolerance, precision),
+        pairs_needed=pairs_needed(found, bound_of(tolerance, precision)) if decision == "unclear" else 0,
         results=results(outcome.before[0], outcome.before[1], outcome.after[0]),
         steps=steps,
     )
 
 
+def _is_decided(c: Comparison, precision: float, tolerance: float) -> bool:
+    return statistics.is_clear(c, precision) and decided(c, tolerance, precision) != "unclear"
+
+
+def bound_of(tolerance: float, precision: float) -> float:
+    """What B may be slower by at most to count as not slower: no less than can be measured at all."""
+    return max(tolerance, precision, statistics.LEAST_EFFECT)
+
+
 def decided(c: Comparison, tolerance: float, precision: float) -> Decision:
     """Slower: all of the interval is above the tolerance, and the change beyond the noise floor. Not slower:
-    none of it is above the tolerance, or above what was to be measured, if that is more.
+    none of it is above the bound.
     """
-    if c.low > tolerance and c.change - tolerance > max(c.noise, statistics.LEAST_EFFECT):
+    looked = c.pairs + c.outliers >= statistics.LOOKS[0]
+    if looked and c.low > tolerance and c.change - tolerance > max(c.noise, statistics.LEAST_EFFECT):
         return "slower"
-    return "not_slower" if c.high <= max(tolerance, precision, statistics.LEAST_EFFECT) else "unclear"
+    return "not_slower" if c.high <= bound_of(tolerance, precision) else "unclear"
 
 
 def pairs_needed(c: Comparison, bound: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,9 @@ import msgspec
 import numpy as np
 
 from diagnose.document.model import FixResult, Verdict, Verification
+
+UNCLEAR = ("too_noisy", "less_work")
+UNREADABLE = "are files that cannot be read"
 
 
 @dataclass(frozen=True)
@@ -43,22 +47,39 @@ class Pair:
         return (self.measured_ms[1] - self.expected_ms[1]) / after_ms
 
     @property
-    def inside(self) -> bool:
-        """Whether the measured saving is in the predicted range, as far as the measurement can tell."""
+    def inside(self) -> bool | None:
+        """Whether the measured saving is in the predicted range; None where it cannot be told: it may be, and
+        may as well be none.
+        """
         low, _, high = self.expected_ms
-        return low <= self.measured_ms[2] and self.measured_ms[0] <= high
+        overlaps = low <= self.measured_ms[2] and self.measured_ms[0] <= high
+        unclear = self.verdict in UNCLEAR or self.measured_ms[0] <= 0 < low
+        return None if overlaps and unclear else overlaps
 
 
 @dataclass(frozen=True)
 class Summary:
+    """``inside``: share of the ``told``, those of which it can be told; None if there are none."""
+
     count: int
     p50: float
     p90: float
-    inside: float
+    told: int
+    inside: float | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """``left_out``: how many fixes, or files, are not among the pairs, by the reason."""
+
+    pairs: list[Pair]
+    left_out: dict[str, int]
 
 
 def pairs_of(run: str, results: Iterable[FixResult]) -> list[Pair]:
-    """Of the fixes with a prediction that were timed by themselves: faster, slower and too noisy alike."""
+    """Of the fixes that were timed by themselves, with the arguments of their prediction: faster, slower and
+    too noisy alike.
+    """
     return [
         Pair(
             run,
@@ -70,23 +91,39 @@ def pairs_of(run: str, results: Iterable[FixResult]) -> list[Pair]:
             tried.verdict,
         )
         for tried in results
-        if tried.change and tried.predicted_ms and not tried.beside
+        if tried.change and tried.predicted_ms and not why_left_out(tried)
     ]
 
 
-def pairs_below(folder: Path) -> list[Pair]:
-    """Of all verified runs in a folder, or of the run folder itself.
+def why_left_out(tried: FixResult) -> str:
+    """In words that follow `2 that …`; empty of one that makes a pair."""
+    if tried.predicted_ms is None:
+        return "had no prediction"
+    if tried.change is None:
+        return {"failed": "failed", "not_held": "did not take hold"}.get(tried.state, "were not measured")
+    if tried.predicted_with is not None:
+        return "were measured with other arguments"
+    return "were measured beside others" if tried.beside else ""
 
-    One that cannot be read counts for nothing.
-    """
-    pairs = []
+
+def found_below(folder: Path) -> Found:
+    """Of all verified runs in a folder, or of the run folder itself."""
+    pairs: list[Pair] = []
+    left_out: Counter[str] = Counter()
     for path in sorted({*folder.glob("verify.json"), *folder.glob("*/verify.json")}):
         try:
             verification = msgspec.json.decode(path.read_bytes(), type=Verification)
-            pairs += pairs_of(path.parent.name, verification.tried)
         except (OSError, ValueError, RecursionError):
+            left_out[UNREADABLE] += 1
             continue
-    return pairs
+        pairs += pairs_of(path.parent.name, verification.tried)
+        left_out.update(filter(None, map(why_left_out, verification.tried)))
+    return Found(pairs, dict(left_out))
+
+
+def pairs_below(folder: Path) -> list[Pair]:
+    """The pairs alone."""
+    return found_below(folder).pairs
 
 
 def summary(pairs: Sequence[Pair]) -> Summary:
@@ -94,4 +131,6 @@ def summary(pairs: Sequence[Pair]) -> Summary:
     if not pairs:
         raise ValueError("no pair")
     p50, p90 = np.percentile([abs(pair.error) for pair in pairs], [50, 90])
-    return Summary(len(pairs), float(p50), float(p90), float(np.mean([pair.inside for pair in pairs])))
+    told = [pair.inside for pair in pairs if pair.inside is not None]
+    inside = float(np.mean(told)) if told else None
+    return Summary(len(pairs), float(p50), float(p90), len(told), inside)

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from diagnose.verify.ab import Decision, decided, pairs_needed
-from diagnose.verify.statistics import LOOKS, Comparison, comparison
+from diagnose.verify.ab import Decision, bound_of, decided, pairs_needed
+from diagnose.verify.statistics import LOOKS, Comparison, at_a_look, comparison
 
 BLOCK_S = 0.02  # what is timed at once: long beside the clock and what a call costs
 MOST_CALLS = 100_000  # of a block
@@ -44,10 +44,11 @@ def held_against(
         pairs = len(ms["A"])
         late = clock() - began >= budget_s and pairs >= 2
         if pairs in LOOKS or late:
-            found = comparison(ms["A"], ms["B"])
+            look = at_a_look(pairs)
+            found = comparison(ms["A"][:look], ms["B"][:look])
             decision = decided(found, tolerance, PRECISION)
             if decision != "unclear" or late or pairs == LOOKS[-1]:
-                bound = max(tolerance, PRECISION)
+                bound = bound_of(tolerance, PRECISION)
                 needed = pairs_needed(found, bound) if decision == "unclear" else 0
                 return Timed(found, decision, needed, calls)
 

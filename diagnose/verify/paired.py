@@ -21,7 +21,7 @@ from diagnose.fixes.all import Spec
 from diagnose.run.child.steps.step_clock import StepClock
 from diagnose.run.settings import FEWEST_STEPS
 from diagnose.verify.deadline import Deadline, OutOfTime
-from diagnose.verify.statistics import LOOKS, Comparison, comparison, is_clear
+from diagnose.verify.statistics import LOOKS, Comparison, at_a_look, comparison, is_clear
 from diagnose.verify.store import Store
 from diagnose.verify.timing import (
     Trial,
@@ -161,10 +161,12 @@ class TrialRunner:
         deadline: Deadline,
         label: str,
         names: tuple[str, str] = ("as it is", "with the fix"),
+        enough: Callable[[Comparison, float], bool] = is_clear,
     ) -> Outcome | None:
         """Goes on where an earlier one of the same arms stopped; None if there was no time for two pairs.
-        ``names``: of the arms, for people. Both arms run longer if the batches that the workers of either
-        have ready outlast the untimed steps.
+        ``names``: of the arms, for people; ``enough``: whether a comparison answers what is asked, to within
+        ± ``precision``. Both arms run longer if the batches that the workers of either have ready outlast
+        the untimed steps.
 
         Raises RunFailed if the script fails with the fix and not without it, now and then or always (it is
         not tried again); NotComparable, Interrupted.
@@ -173,7 +175,7 @@ class TrialRunner:
         more = max(0, untimed - self.settings.untimed_steps)
         steps, untimed = self.settings.steps + more, self.settings.untimed_steps + more
         runner = self.with_settings(replace(self.settings, steps=steps, untimed_steps=untimed))
-        return runner._compare(before, after, precision, deadline, label, names)
+        return runner._compare(before, after, precision, deadline, label, names, enough)
 
     def _compare(
         self,
@@ -183,6 +185,7 @@ class TrialRunner:
         deadline: Deadline,
         label: str,
         names: tuple[str, str],
+        enough: Callable[[Comparison, float], bool],
     ) -> Outcome | None:
         arms = {"A": before, "B": after}
         key = self._key("duel", before.description(), after.description())
@@ -193,7 +196,7 @@ class TrialRunner:
             self._check(stored)
             self._learn_from(before, stored[0])
             self._learn_from(after, stored[1])
-        while not self._is_clear(pairs, after, precision):
+        while not self._is_clear(pairs, after, precision, enough):
             pair: dict[str, Trial] = {}
             try:
                 self._need_time(deadline, before, after)
@@ -246,6 +249,7 @@ class TrialRunner:
     def _outcome(self, pairs: Sequence[tuple[Trial, Trial]], arm: Arm) -> Outcome | None:
         if len(pairs) < FEWEST_PAIRS:
             return None
+        pairs = pairs[: at_a_look(len(pairs))]
         before, after = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         series = [[step_ms(run, self.settings.ticks_per_step) for run in runs] for runs in (before, after)]
         before_ms, after_ms, first, last = mean_steps_ms(
@@ -285,12 +289,18 @@ class TrialRunner:
             return None
         return comparison(known_a, [ms * ratio for ms in known_b])
 
-    def _is_clear(self, pairs: Sequence[tuple[Trial, Trial]], arm: Arm, precision: float) -> bool:
+    def _is_clear(
+        self,
+        pairs: Sequence[tuple[Trial, Trial]],
+        arm: Arm,
+        precision: float,
+        enough: Callable[[Comparison, float], bool],
+    ) -> bool:
         """Whether more pairs would tell no more, or there are as many as are ever made."""
         if len(pairs) not in LOOKS:
             return False
         outcome = self._outcome(pairs, arm)
-        return len(pairs) == LOOKS[-1] or (outcome is not None and is_clear(outcome.comparison, precision))
+        return len(pairs) == LOOKS[-1] or (outcome is not None and enough(outcome.comparison, precision))
 
     def _need_time(self, deadline: Deadline, *arms: Arm) -> None:
         """For a run of each; raises OutOfTime. It is judged by the latest run with the same

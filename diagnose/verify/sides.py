@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,6 +18,7 @@ from diagnose.run.target import check
 from diagnose.verify.trial import Job
 
 HERE = "."  # the tree as it is, changes included
+_NO_HOOKS = ("-c", f"core.hooksPath={os.devnull}")  # those of the user are not meant for our checkouts
 
 
 @dataclass(frozen=True)
@@ -57,23 +60,57 @@ def sides(
                 if name == HERE:
                     found.append(_side(name, "the tree as it is", Path.cwd(), target, environment))
                     continue
-                tree = Path(kept) / f"side{number}"
-                commit = _checked_out(name, tree)
+                tree = Path(kept).resolve() / f"side{number}"
+                others = [folder for folder in _work_trees() if not tree.is_relative_to(folder)]
                 made.append(tree)
+                commit = _checked_out(name, tree)
                 inside = tree / _git("rev-parse", "--show-prefix")
                 if not inside.is_dir():
                     raise UsageError(f"{name} has no folder {_git('rev-parse', '--show-prefix')}")
                 _link(links, inside)
-                found.append(_side(name, f"commit {commit}", inside, _relative(target), environment))
+                own = {**environment, **_own_path({**os.environ, **environment}, tree)}
+                found.append(_side(name, f"commit {commit}", inside, _relative(target), own, others))
             yield found
         finally:
             for tree in made:
-                _git("worktree", "remove", "--force", str(tree))
+                with contextlib.suppress(UsageError):  # the others go all the same, and its folder does too
+                    _git("worktree", "remove", "--force", str(tree))
 
 
-def _side(name: str, what: str, cwd: Path, target: Target, environment: Mapping[str, str]) -> Side:
-    folder = check(target, cwd)
-    return Side(name, what, Job(target, str(folder), str(cwd), sys.executable, environment=environment))
+def _side(
+    name: str,
+    what: str,
+    cwd: Path,
+    target: Target,
+    environment: Mapping[str, str],
+    others: Sequence[Path] = (),
+) -> Side:
+    folder, foreign = check(target, cwd), tuple(map(str, others))
+    job = Job(target, str(folder), str(cwd), sys.executable, environment=environment, foreign_folders=foreign)
+    return Side(name, what, job)
+
+
+def _work_trees() -> list[Path]:
+    """All checkouts of the repository that there are."""
+    lines = _git("worktree", "list", "--porcelain").splitlines()
+    return [Path(line.removeprefix("worktree ")) for line in lines if line.startswith("worktree ")]
+
+
+def _own_path(environment: Mapping[str, str], tree: Path) -> dict[str, str]:
+    """PYTHONPATH with what lies in the repository taken from the checkout; empty where none is set."""
+    if "PYTHONPATH" not in environment:
+        return {}
+    top = Path(_git("rev-parse", "--show-toplevel"))
+    entries = environment["PYTHONPATH"].split(os.pathsep)
+    return {"PYTHONPATH": os.pathsep.join(_in_checkout(entry, top, tree) for entry in entries)}
+
+
+def _in_checkout(entry: str, top: Path, tree: Path) -> str:
+    """A folder of the repository as it lies in the checkout; any other as it is."""
+    path = Path(entry)
+    if not path.is_absolute() or not path.resolve().is_relative_to(top):
+        return entry
+    return str(tree / path.resolve().relative_to(top))
 
 
 def _relative(target: Target) -> Target:
@@ -106,7 +143,7 @@ def _link(names: Sequence[str], folder: Path) -> None:
 def _git(*words: str) -> str:
     """What git answers. Raises UsageError."""
     try:
-        done = subprocess.run(["git", *words], capture_output=True, text=True, check=False)
+        done = subprocess.run(["git", *_NO_HOOKS, *words], capture_output=True, text=True, check=False)
     except OSError as error:
         raise UsageError("git cannot be started", saw=str(error)) from error
     if done.returncode:

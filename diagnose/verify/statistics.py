@@ -62,6 +62,13 @@ class Interval(Protocol):
     def noise(self) -> float: ...
 
 
+def at_a_look(pairs: int) -> int:
+    """How many of so many pairs are compared: those of the latest look. What comes after it waits for the
+    next one: looking whenever time is up would be looks that `interval_of` does not pay for.
+    """
+    return max((look for look in LOOKS if look <= pairs), default=pairs)
+
+
 def comparison(a_ms: Sequence[float], b_ms: Sequence[float], *, seed: int = 0) -> Comparison:
     """Runs in the order in which they were made:
 
@@ -95,15 +102,16 @@ def comparison(a_ms: Sequence[float], b_ms: Sequence[float], *, seed: int = 0) -
 def verdict(c: Comparison, precision: float) -> Verdict:
     """What the comparison says when asked for the change to within ± ``precision``.
 
-    An effect must show beyond the interval, the noise floor and ``LEAST_EFFECT``. Below half a percent no
-    difference can be put down to the fix: the fix also changes the process's environment and memory layout,
-    which alone move run times by as much and more (Mytkowicz et al. 2009, "Producing Wrong Data Without Doing
-    Anything Obviously Wrong!"), and no number of runs averages that out.
+    An effect must show beyond the interval, the noise floor and ``LEAST_EFFECT``, and none is told before the
+    first look. Below half a percent no difference can be put down to the fix: the fix also changes the
+    process's environment and memory layout, which alone move run times by as much and more (Mytkowicz et al.
+    2009, "Producing Wrong Data Without Doing Anything Obviously Wrong!"), and no number of runs averages that
+    out.
 
     No change: within ± ``precision``, or about 0 and within the noise floor, unless that is above
     ``MOST_NOISE``. A change that hides in the floor is not known to be none.
     """
-    beyond = abs(c.change) > max(c.noise, LEAST_EFFECT)
+    beyond = c.pairs + c.outliers >= LOOKS[0] and abs(c.change) > max(c.noise, LEAST_EFFECT)
     if beyond and c.high < 0:
         return "faster"
     if beyond and c.low > 0:

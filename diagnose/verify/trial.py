@@ -32,8 +32,9 @@ class Job:
     """A script as it is to be run: what, where, by which Python, in which environment.
 
     `ranks`: how many of it torchrun is to start; 0: it is started without torchrun (and may
-    start ranks itself). `environment`: of the recorded run, over ours; where it is not given
-    torchrun chooses the number of threads.
+    start ranks itself). `environment`: of the recorded run, over ours (where it is not given torchrun
+    chooses the number of threads). `foreign_folders`: other checkouts of the same code; the run tells of
+    modules that it imports from there.
     """
 
     target: Target
@@ -43,6 +44,7 @@ class Job:
     device: str = "auto"
     ranks: int = 0
     environment: Mapping[str, str] = field(default_factory=dict)
+    foreign_folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ def run_trial(job: Job, fixes: Sequence[Spec], settings: TrialSettings, folder: 
     folder.mkdir(parents=True, exist_ok=True)
     trial = {key: value for key, value in asdict(settings).items() if key != "timeout_s"}
     trial |= {"interventions": [for_child(fix) for fix in fixes], "by_torchrun": job.ranks > 0}
+    trial |= {"foreign_folders": list(job.foreign_folders)}
     plan = {"folder": str(folder), "script_folder": job.script_folder, "cwd": job.cwd, "trial": trial}
     logs, printed = folder / "torchrun", folder / "printed.txt"
     target = started_by_torchrun(job.target, job.ranks, logs) if job.ranks else job.target

@@ -109,6 +109,7 @@ class Verifier:
         self._runner = TrialRunner(self._store, settings, self._tell, run, shortest_s)
         self._all_runs: dict[str, list[tuple[str, Trial]]] = {}  # by what was compared
         self._to_measure: list[tuple[FixResult, Candidate]] = []  # those that took hold
+        self._other_data: set[tuple[str, str]] = set()  # rule and title of fixes that need `_seeded`
         self._kept: list[Candidate] = []  # of a search: what the next ones are tried beside
         self._run = self._fix = self._fixes = 0
         self.proof = Verification(tool=Tool(name="diagnose", version=__version__), tried=list(previous))
@@ -225,25 +226,29 @@ class Verifier:
         self._finish()
 
     def _checked(self, candidate: Candidate, deadline: Deadline) -> Trial:
-        """A run with the fix, on the same data as the script as it is: if items draw random
-        numbers, those are seeded from now on.
-        """
-        arm = self._arm(*self._kept, candidate)
-        check = self._runner.once(arm, f"{candidate.title}: does it take hold?", deadline)
-        if results.data_differ(self._reference, check) and not self._runner.settings.seed_batches:
-            seeded = self._runner.with_settings(replace(self._runner.settings, seed_batches=True))
-            itself = self._as_it_is
-            try:
-                reference = seeded.once(itself, "the script as it is, with its batches seeded", deadline)
-                first = reference  # seeded it repeats itself as well if it does without
-                if self.proof.same_losses is not True:
-                    first = seeded.once(itself, "the script as it is, seeded, once more", deadline, "first")
-            except RunFailed as failed:
-                raise NotComparable(f"the script failed without it as well: {failed}") from failed
-            self._runner, self._reference, self._first = seeded, reference, first
-            self.proof.seeded_batches = True
-            check = self._runner.once(arm, f"{candidate.title}: the same data?", deadline)
+        """A run with the fix, which tells whether it takes hold, and whether the data are the same."""
+        check = self._runner.once(
+            self._arm(*self._kept, candidate), f"{candidate.title}: does it take hold?", deadline
+        )
+        if results.data_differ(self._reference, check):
+            self._other_data.add((candidate.rule, candidate.title))
         return check
+
+    def _seeded(self, arm: Arm, title: str, deadline: Deadline) -> tuple[Trial, Trial, Trial]:
+        """Two runs of the script as it is and one with the fixes, each batch's random numbers seeded by its
+        indices: for the results only, for seeding takes time in the process that fetches.
+        """
+        runner = self._runner.with_settings(replace(self._runner.settings, seed_batches=True))
+        itself = self._as_it_is
+        try:
+            reference = runner.once(itself, "the script as it is, with its batches seeded", deadline)
+            first = reference  # seeded it repeats itself as well if it does without
+            if self.proof.same_losses is not True:
+                first = runner.once(itself, "the script as it is, seeded, once more", deadline, "first")
+        except RunFailed as failed:
+            raise NotComparable(f"the script failed without it as well: {failed}") from failed
+        self.proof.seeded_batches = True
+        return reference, first, runner.once(arm, f"{title}: the same data?", deadline)
 
     def _arm(self, *fixes: Candidate) -> Arm:
         return Arm(self._as_it_is.job, tuple(fix.spec for fix in fixes))
@@ -256,11 +261,18 @@ class Verifier:
         deadline: Deadline,
         label: str,
     ) -> None:
-        """What ``fixes`` gain where those ``beside`` are made already."""
+        """What ``fixes`` gain where those ``beside`` are made already; a result of more pairs stays."""
         together = [*beside, *fixes]
         before, arm = self._arm(*beside), self._arm(*together)
+        seeded = None
+        if self._other_data & {(fix.rule, fix.title) for fix in together}:
+            try:
+                seeded = self._seeded(arm, label, deadline)
+            except OutOfTime:
+                return
         outcome = self._runner.compare_arms(before, arm, self._wanted.precision, deadline, label)
-        if outcome is None:
+        known = tried.change.pairs + tried.change.outliers if tried.change else 0
+        if outcome is None or len(outcome.before) < known:
             return
         tried.environment = variables_of(arm.specs, {**os.environ, **arm.job.environment})
         tried.beside = [fix.rule or fix.title for fix in beside]
@@ -276,7 +288,8 @@ class Verifier:
         # `step_ms` leaves out the first step, and counts from 0
         tried.step_from, tried.step_to = outcome.first + 2, outcome.last + 1
         tolerance = tolerance_of(fix.intervention for fix in together)
-        compared = results.results(self._reference, self._first, outcome.after[0], tolerance)
+        runs = seeded or (self._reference, self._first, outcome.after[0])
+        compared = results.results(*runs, tolerance)
         tried.results = part(compared, Results)
         tried.memory = _memory(outcome)
         tried.batch_sizes = (

@@ -1,12 +1,13 @@
 """Findings in, a diff out that git and patch take, whatever the file is called and however it is encoded."""
 
 import os
+import shutil
 import subprocess
 
 import pytest
 
 from diagnose.errors import DiagnoseError
-from diagnose.fixes.patch.diff import apply, fixes_diff
+from diagnose.fixes.patch.diff import FileChange, Patches, apply, fixes_diff
 from diagnose.fixes.patch.unified import as_bytes
 
 WORKERS = {"num_workers": 2, "persistent_workers": True}
@@ -266,3 +267,44 @@ def test_applying_keeps_permissions_and_leaves_nothing_behind(folder):
     assert (folder / "train.py").stat().st_mode & 0o777 == 0o750
     assert os.listdir(folder) == ["train.py"]
     assert not fixes_diff(all_three()[:1], folder, "train.py").diff
+
+
+def changed(*names):
+    return Patches("", (), {}, tuple(FileChange(name, b"old\n", b"new\n") for name in names))
+
+
+@pytest.fixture
+def two_files(tmp_path):
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_bytes(b"old\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("fails_at", [1, 2, 3, 4])
+def test_of_several_files_all_are_written_or_none(two_files, monkeypatch, fails_at):
+    """The first two calls stage the files, the next two put them in place."""
+    calls = []
+
+    def failing(function):
+        def called(*arguments, **options):
+            calls.append(function)
+            if len(calls) == fails_at:
+                raise OSError(28, "No space left on device", str(two_files / "b.py"))
+            return function(*arguments, **options)
+
+        return called
+
+    monkeypatch.setattr("shutil.copymode", failing(shutil.copymode))
+    monkeypatch.setattr("os.replace", failing(os.replace))
+    with pytest.raises(DiagnoseError, match="cannot be written") as raised:
+        apply(changed("a.py", "b.py"), two_files)
+    assert "nothing is changed" in raised.value.saw
+    assert sorted(os.listdir(two_files)) == ["a.py", "b.py"]
+    assert {(two_files / name).read_bytes() for name in ("a.py", "b.py")} == {b"old\n"}
+
+
+def test_a_file_of_the_users_beside_it_stays(two_files):
+    (two_files / "a.py.unfinished").write_bytes(b"mine")
+    apply(changed("a.py"), two_files)
+    assert (two_files / "a.py.unfinished").read_bytes() == b"mine"
+    assert (two_files / "a.py").read_bytes() == b"new\n"

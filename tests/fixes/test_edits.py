@@ -48,7 +48,7 @@ def test_every_intervention_is_patched_or_has_a_reason():
             "DataLoader(data, num_workers=0)  # slow",
             "DataLoader(data, num_workers=2, persistent_workers=True)  # slow",
         ),
-        ("DataLoader(data, num_workers = n)", "DataLoader(data, num_workers = 2, persistent_workers = True)"),
+        ("DataLoader(data, num_workers = 0)", "DataLoader(data, num_workers = 2, persistent_workers = True)"),
         (
             "DataLoader(data, 64, True, None, None, 0, f)",
             "DataLoader(data, 64, True, None, None, 2, f, persistent_workers=True)",
@@ -298,7 +298,7 @@ def test_what_is_so_already_is_left(source, intervention, arguments):
             {},
             "torch.autograd.set_detect_anomaly(False)",
         ),
-        ("set_detect_anomaly(mode=debug)", "anomaly_mode_off", {}, "set_detect_anomaly(mode=False)"),
+        ("set_detect_anomaly(mode=True)", "anomaly_mode_off", {}, "set_detect_anomaly(mode=False)"),
         (
             "with f(), autograd.detect_anomaly(check_nan=True):  # NaN?\n    x()\n",
             "anomaly_mode_off",
@@ -359,6 +359,146 @@ def test_edits_on_one_line(source, intervention, arguments, expected):
 )
 def test_what_cannot_be_patched_has_a_reason(source, intervention, arguments, reason):
     assert reason in refusal(source, intervention, arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "intervention", "arguments", "reason"),
+    [
+        (
+            "DataLoader(data, num_workers=args.workers)",
+            "dataloader",
+            {"num_workers": 2},
+            "`num_workers` is given by `args.workers`: make that 2",
+        ),
+        (
+            "DataLoader(data, num_workers=W, persistent_workers=W > 0)",
+            "dataloader",
+            {"persistent_workers": True},
+            "`persistent_workers` is given by `W > 0`: make that True",
+        ),
+        (
+            "DataLoader(data, num_workers=2, multiprocessing_context=how)",
+            "dataloader",
+            {"num_workers": 0},
+            "`multiprocessing_context` is given by `how`: it would have to go",
+        ),
+        (
+            "torch.autograd.set_detect_anomaly(args.debug)",
+            "anomaly_mode_off",
+            {},
+            "`mode` is given by `args.debug`: make that False",
+        ),
+        (
+            "model.zero_grad(set_to_none=cfg.none)",
+            "zero_grad",
+            {},
+            "`set_to_none` is given by `cfg.none`: make that True",
+        ),
+    ],
+)
+def test_what_an_expression_gives_is_left_to_the_user(call, intervention, arguments, reason):
+    assert refusal(call, intervention, arguments) == reason
+
+
+def test_a_setting_from_an_expression_is_left_to_the_user():
+    source = "import torch\ntorch.set_num_threads(args.threads)\n"
+    assert (
+        refusal(source, "threads", {"count": 2}, line=ANYWHERE)
+        == "line 2 sets it to `args.threads`: make that 2"
+    )
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["DataLoader(d, batch_sampler=s)", "DataLoader(d, 1, False, None, s)", "DataLoader(d, batch_size=None)"],
+)
+def test_a_loader_that_does_not_make_its_batches_gets_no_size_of_them(call):
+    assert "batch" in refusal(call, "dataloader", {"batch_size": 64})
+
+
+@pytest.mark.parametrize(
+    ("head", "call", "intervention", "arguments", "where"),
+    [
+        ("from mine import Adam", "Adam(p)", "optimizer", {"fused": True}, "mine.Adam"),
+        ("from .optim import Adam", "Adam(p)", "optimizer", {"fused": True}, ".optim.Adam"),
+        ("from . import optim", "optim.Adam(p)", "optimizer", {"fused": True}, "..optim.Adam"),
+        ("import mine.optim as o", "o.Adam(p)", "optimizer", {"fused": True}, "mine.optim.Adam"),
+        ("class Adam: pass", "Adam(p)", "optimizer", {"fused": True}, ".Adam"),
+        (
+            "try: from apex.optimizers import Adam\nexcept ImportError: from torch.optim import Adam",
+            "Adam(p)",
+            "optimizer",
+            {"fused": True},
+            "apex.optimizers.Adam",
+        ),
+        ("from mine import DataLoader", "DataLoader(d)", "dataloader", WORKERS, "mine.DataLoader"),
+        ("from jax import no_grad", "with no_grad(): x()", "inference_mode", {}, "jax.no_grad"),
+    ],
+)
+def test_what_only_has_the_name_of_torchs_is_left(head, call, intervention, arguments, where):
+    source = f"{head}\n{call}\n"
+    said = refusal(source, intervention, arguments, line=source.count("\n"))
+    assert f"is `{where}` there, which is not torch's" in said
+
+
+def test_torchs_own_is_found_beside_its_namesake():
+    source = "import torch\nfrom mine import Adam\nAdam(p)\ntorch.optim.Adam(p)\n"
+    assert edited(source, "optimizer", {"fused": True}, line=ANYWHERE) == source.replace(
+        "torch.optim.Adam(p)", "torch.optim.Adam(p, fused=True)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "setting", "intervention", "arguments", "added"),
+    [
+        ("import numexpr", "numexpr.set_num_threads(8)", "threads", {"count": 2}, "torch.set_num_threads(2)"),
+        (
+            "from numexpr import set_num_threads",
+            "set_num_threads(8)",
+            "threads",
+            {"count": 2},
+            "torch.set_num_threads(2)",
+        ),
+        (
+            "from cfg import cfg",
+            "cfg.cudnn.benchmark = False",
+            "backend_flags",
+            {"cudnn_benchmark": True},
+            "torch.backends.cudnn.benchmark = True",
+        ),
+    ],
+)
+def test_a_setting_of_somebody_elses_is_none_of_torchs(head, setting, intervention, arguments, added):
+    new = edited(f"import torch\n{head}\n{setting}\n", intervention, arguments, line=ANYWHERE)
+    assert new == f"import torch\n{head}\n\n{added}\n{setting}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("if '--deterministic' in sys.argv:\n    {}\n", ""),
+        ("def never():\n    {}\n", ""),
+        ("def seed():\n    {}\ndef main():\n    if slow:\n        seed()\n", "main()\n"),
+        ("class A:\n    def f(self):\n        {}\n", "A().f()\n"),
+    ],
+)
+def test_a_setting_that_is_not_known_to_run_is_left(before, after):
+    source = "import torch\n" + before.format("torch.backends.cudnn.benchmark = False") + after
+    said = refusal(source, "backend_flags", {"cudnn_benchmark": True}, line=ANYWHERE)
+    assert (
+        said
+        == f"line {source[: source.index('.benchmark')].count(chr(10)) + 1} sets it, which is not known to run"
+    )
+
+
+def test_a_setting_below_the_imports_of_functions_that_run_is_changed():
+    source = (
+        "from torch.backends import cudnn as c\ndef seed():\n    c.benchmark = False\n"
+        'def main():\n    with x:\n        seed()\nif __name__ == "__main__":\n    main()\n'
+    )
+    assert edited(source, "backend_flags", {"cudnn_benchmark": True}, line=ANYWHERE) == source.replace(
+        "False", "True"
+    )
 
 
 def test_a_function_imported_by_its_own_name_is_replaced_by_its_full_name():
@@ -428,11 +568,11 @@ def test_one_setting_may_take_several_lines():
 def test_a_setting_that_the_script_makes_is_changed_there():
     source = (
         "import torch\nfrom torch.backends import cudnn\ndef main():\n    cudnn.benchmark = False  # "
-        "slow\n    torch.set_num_threads(n)\n"
+        "slow\n    torch.set_num_threads(8)\nif __name__ == '__main__':\n    main()\n"
     )
     flags = edited(source, "backend_flags", {"cudnn_benchmark": True})
     assert flags == source.replace("benchmark = False", "benchmark = True")
-    assert edited(source, "threads", {"count": 2}) == source.replace("threads(n)", "threads(2)")
+    assert edited(source, "threads", {"count": 2}) == source.replace("threads(8)", "threads(2)")
 
 
 def test_the_edit_of_a_file_without_a_last_newline():

@@ -50,7 +50,15 @@ def test_share_has_a_decimal_only_below_ten_percent(value: float, shown: str) ->
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(1.0, "1"), (2.5, "2.5"), (0.04, "0.04"), (30000, "30,000"), (123.4, "123"), (None, "–")],
+    [
+        (1.0, "1"),
+        (2.5, "2.5"),
+        (0.04, "0.04"),
+        (0.00001, "< 0.0001"),
+        (30000, "30,000"),
+        (123.4, "123"),
+        (None, "–"),
+    ],
 )
 def test_count(value: float | None, shown: str) -> None:
     assert text.count(value) == shown

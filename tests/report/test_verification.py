@@ -75,6 +75,10 @@ def by(low: float, high: float, **given: Any) -> FixResult:
         ),
         (by(-0.1, -0.08, predicted_of_ms=10.0), "faster by 8.0–10 %, less than predicted (30–41 %)"),
         (by(-0.6, -0.5, predicted_of_ms=10.0), "faster by 50–60 %, more than predicted (30–41 %)"),
+        (
+            by(-0.1, -0.08, predicted_of_ms=10.0, predicted_with={"num_workers": 4}),
+            "faster by 8.0–10 %",  # with other arguments than were predicted
+        ),
         (tried(verdict="changes_result"), "changes the result; faster by 38–42 %"),
         (tried(state="not_held", why="It is already so."), "did not take hold: It is already so."),
         (tried(state="failed", why="it was killed by SIGKILL"), "failed: it was killed by SIGKILL"),

@@ -196,6 +196,16 @@ def test_the_page_and_the_document(tmp_path: Path, capsys: pytest.CaptureFixture
     assert document["devices"][0]["allocated"] == 430 * KIB
 
 
+def test_a_snapshot_named_as_a_target_writes_no_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, snapshot())
+    assert cli.main([str(path), "--out", str(tmp_path / "out")]) == 2
+    assert "--out is not for it" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert cli.main([str(path)]) == 0
+
+
 # ---- files that mean harm
 
 

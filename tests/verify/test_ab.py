@@ -16,12 +16,14 @@ from typing import Any
 import pytest
 
 from diagnose.commands import main as cli
+from diagnose.commands.ab import in_words
 from diagnose.errors import DiagnoseError, UsageError
 from diagnose.fixes.all import Spec
 from diagnose.run.settings import Target
 from diagnose.verify import ab
 from diagnose.verify.ab import Held, decided, held_against, pairs_needed
 from diagnose.verify.deadline import Deadline
+from diagnose.verify.results import Results
 from diagnose.verify.sides import Side, sides
 from diagnose.verify.statistics import Comparison
 from diagnose.verify.trial import Job, TrialSettings, run_trial
@@ -118,11 +120,39 @@ def test_what_is_planted_is_found_and_nothing_else(percent: int, decision: str, 
     assert answers.count(decision) >= 36  # type: ignore[arg-type]
 
 
+def test_a_duel_goes_on_until_its_own_question_is_decided(tmp_path: Path) -> None:
+    """12 % slower where 10 % are allowed: known to ± 3 % that is clear of 0, but not of the tolerance."""
+    machine = Sides(noise=0.006)
+    machine.factor = 1.12
+    answers = [held(machine, tmp_path / str(seed), seed, tolerance=0.1) for seed in range(20)]
+    unclear = [one for one in answers if one.decision == "unclear"]
+    assert [one.comparison.pairs + one.comparison.outliers for one in unclear] == [32] * len(unclear)
+    assert [one.decision for one in answers].count("slower") >= 18
+
+
+def test_the_bound_of_not_slower_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No difference, by runs of ± 0.4 % each: its interval holds 0, and 2 % were to be told."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.py", "b.py"):
+        Path(name).write_text("print(1)")
+    monkeypatch.setattr(ab, "held_against", partial(held_against, run=Sides(noise=0.004)))
+    assert cli.main(["ab", "a.py", "b.py", "--quiet", "--precision", "2%"]) == 0
+    assert capsys.readouterr().out.startswith("B is not slower by more than 2.0%.\n")
+
+
 def test_a_side_that_fails_is_told_with_its_last_words(tmp_path: Path) -> None:
     machine = Sides()
     machine.steps_there = 1
     with pytest.raises(DiagnoseError, match="cannot be run"):
         held(machine, tmp_path)
+
+
+def test_times_are_rounded_as_everywhere() -> None:
+    change = replace(compared(-0.05, -0.06, -0.04), before_ms=12340.0, after_ms=11723.0)
+    found = Held(change, None, "faster", "not_slower", 0.01, 0, Results("same", 3, 0.0, 0.01), 40)
+    assert "A step takes 12,340 ms in A and 11,723 ms in B" in in_words(found, [side("A"), side("B")], 0.0)
 
 
 # ---- sides
@@ -199,6 +229,77 @@ def test_a_commit_runs_from_its_own_folder(repository: Path, tmp_path: Path) -> 
     with sides(["HEAD", "HEAD"], Target("train.py", False, ())) as found:
         trial = run_trial(found[0].job, (), TrialSettings(20, 3, 1, timeout_s=120), tmp_path / "trial")
     assert trial["exit_code"] in (0, None) and len(trial["tick_ns"]) >= 20
+
+
+PACKAGE_LOOP = "import pkg\n" + LOOP.replace("WORK", "1")
+
+
+@pytest.fixture
+def package(repository: Path) -> Path:
+    """Two commits in which sub/train.py imports src/pkg, which is not beside it; the folder src."""
+    src = repository.parent / "src"
+    (src / "pkg").mkdir(parents=True)
+    (repository / "train.py").write_text(PACKAGE_LOOP)
+    for speed in ("slow", "fast"):
+        (src / "pkg" / "__init__.py").write_text(f"SPEED = {speed!r}")
+        git(repository, "add", str(src), "train.py")
+        git(repository, "commit", "-qm", speed)
+    return src
+
+
+def test_a_checkout_imports_its_own_package_by_an_absolute_path(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", f"{package}:/elsewhere:relative")
+    with sides(["HEAD~1", "."], Target("train.py", False, ())) as (before, after):
+        own, *rest = before.job.environment["PYTHONPATH"].split(":")
+        assert rest == ["/elsewhere", "relative"]
+        assert (Path(own) / "pkg" / "__init__.py").read_text() == "SPEED = 'slow'"
+        assert after.job.environment == {} and after.job.foreign_folders == ()
+        assert str(package.parent) in before.job.foreign_folders
+
+
+@pytest.mark.live
+def test_a_side_that_imports_another_checkouts_code_is_refused(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by an editable install: a path that no variable of the environment shows."""
+    installed = tmp_path / "installed"
+    installed.mkdir()
+    (installed / "pkg").symlink_to(package / "pkg")
+    monkeypatch.setenv("PYTHONPATH", str(installed))
+    with (
+        sides(["HEAD~1", "HEAD"], Target("train.py", False, ())) as (before, after),
+        pytest.raises(DiagnoseError, match="HEAD~1 does not run its own code") as raised,
+    ):
+        held_against(
+            before,
+            after,
+            tmp_path / "kept",
+            precision=0.01,
+            tolerance=0.0,
+            deadline=Deadline.after(120),
+            tell=lambda what: None,
+        )
+    assert str(package / "pkg" / "__init__.py") in str(raised.value.saw)
+
+
+def test_the_users_hooks_do_not_run_in_our_checkouts(repository: Path, tmp_path: Path) -> None:
+    hook = repository.parent / ".git" / "hooks" / "post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/hook_ran\n")
+    hook.chmod(0o755)
+    with sides(["HEAD", "."], Target("train.py", False, ())):
+        assert not (tmp_path / "hook_ran").exists()
+
+
+def test_a_checkout_that_cannot_be_removed_leaves_the_error_and_the_others(repository: Path) -> None:
+    target = Target("train.py", False, ())
+    with pytest.raises(KeyError, match="what went wrong"), sides(["HEAD~1", "HEAD"], target) as found:
+        git(repository, "worktree", "remove", "--force", str(Path(found[0].job.cwd).parent))
+        raise KeyError("what went wrong")
+    listed = subprocess.run(["git", "worktree", "list"], capture_output=True, text=True, check=True).stdout
+    assert len(listed.splitlines()) == 1
 
 
 @pytest.mark.parametrize(("percent", "code", "said"), [(8, 4, "B is slower."), (-8, 0, "B is faster.")])

@@ -211,6 +211,47 @@ def test_only_runs_that_came_to_their_end_are_counted(tmp_path: Path) -> None:
     assert proved(tmp_path, machine, 30.0, fix("gc_freeze")).runs == 2
 
 
+def test_pairs_after_the_latest_look_wait_for_the_next(tmp_path: Path) -> None:
+    """88 s are 22 runs: the script twice, a check, and nine pairs, of which eight are looked at."""
+    machine = TimedMachine(noise=0.3, gc_freeze={"factor": 0.9})
+    change = proved(tmp_path, machine, 88.0, fix("gc_freeze")).tried[0].change
+    assert len(machine.runs) == 2 + 1 + 2 * 9
+    assert change is not None and change.pairs + change.outliers == 8
+
+
+def test_a_fix_with_other_data_costs_the_others_nothing(tmp_path: Path) -> None:
+    """The first has ten pairs when the second is tried, whose batches differ: what is left goes on from
+    there, with the same settings.
+    """
+    machine = TimedMachine(
+        noise=0.3, gc_freeze={"factor": 0.93}, dataloader={"other_data": "random", "factor": 0.5}
+    )
+    pairs = []
+
+    def save(proof: Verification) -> None:
+        pairs.extend(
+            one.change.pairs + one.change.outliers
+            for one in proof.tried
+            if one.intervention == "gc_freeze" and one.change
+        )
+
+    seeded = []
+
+    def run(job: Job, specs: Sequence[Spec], settings: TrialSettings, folder: Path) -> dict[str, Any]:
+        seeded.append(settings.seed_batches)
+        return machine(job, specs, settings, folder)
+
+    job = Job(Target("train.py", False, ()), str(tmp_path), str(tmp_path), sys.executable, "cpu")
+    deadline = Deadline.after(300.0, machine.clock)
+    verifier = Verifier(
+        job, DOCUMENT, tmp_path, VerifyOptions(), deadline, lambda progress: None, save, (), run
+    )
+    proof = verifier.prove([fix("gc_freeze"), fix("dataloader")])
+    assert pairs == sorted(pairs) and pairs[-1] > pairs[0]
+    assert sum(seeded) == 2  # the script as it is, and with the fix: neither is timed
+    assert proof.tried[1].results is not None and proof.tried[1].results.agreement == "same"
+
+
 def test_time_left_goes_to_what_is_not_clear_yet(tmp_path: Path) -> None:
     """Two fixes of six are clear at once; the budget of each would do for a few pairs only."""
     machine = TimedMachine(noise=0.05, gc_freeze={"factor": 0.98}, zero_grad={"factor": 0.5})

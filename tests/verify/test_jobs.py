@@ -77,6 +77,15 @@ def record(run: Path, start: str, kind: str, ranks: int) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_threads_of_the_recorded_run_are_those_of_its_trials(tmp_path: Path) -> None:
+    """`OMP_NUM_THREADS=1 python -m diagnose …`, and a plain `verify` later."""
+    (tmp_path / "train.py").write_text("")
+    record = {"target": "train.py", "module": False, "argv": ["train.py"], "cwd": str(tmp_path)}
+    variables = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "3", "RANK": "0"}
+    job = job_of(record | {"settings": {"device": "cpu"}}, {"environment_variables": variables})
+    assert job.environment == {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("start", "ranks"), [("torchrun", 2), ("spawn", 2)])
 def test_what_a_slow_rank_costs_is_predicted_and_measured(tmp_path: Path, start: str, ranks: int) -> None:

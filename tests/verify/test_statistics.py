@@ -7,6 +7,7 @@ from benchmarks.verdicts import EFFECTS, NOISES, Ended, covers, share, simulated
 from diagnose.verify.statistics import (
     LOOKS,
     Comparison,
+    at_a_look,
     comparison,
     exceeds,
     falls_short,
@@ -234,7 +235,7 @@ def test_what_is_no_duel(a_ms, b_ms):
         (said(0.0, -0.015, 0.015), "no_change", True),
         (said(0.0, -0.015, 0.025), "too_noisy", False),
         (said(-0.2, -0.5, 0.1), "too_noisy", False),
-        (said(-0.2, -0.2, -0.2, pairs=3), "faster", False),  # before the first look
+        (said(-0.2, -0.2, -0.2, pairs=3), "too_noisy", False),  # before the first look
     ],
 )
 def test_verdicts(c, word, clear):
@@ -354,3 +355,13 @@ def test_forty_duels_of_a_script_against_itself():
 
 def test_a_large_effect_needs_few_pairs():
     assert np.mean([one.pairs for one in simulated(-0.20, NOISES["1 %, drift"], 100)]) < 6
+
+
+def test_only_the_pairs_of_a_look_are_compared():
+    assert [at_a_look(pairs) for pairs in (2, 3, 4, 5, 7, 9, 31, 32, 40)] == [2, 3, 4, 4, 6, 8, 24, 32, 32]
+
+
+def test_nothing_is_faster_before_the_first_look():
+    """Half the time without any noise."""
+    assert verdict(comparison([10.0, 10.0, 10.0], [5.0, 5.0, 5.0]), PRECISION) == "too_noisy"
+    assert verdict(comparison([10.0] * 4, [5.0] * 4), PRECISION) == "faster"

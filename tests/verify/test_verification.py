@@ -263,10 +263,7 @@ def test_a_searched_number_keeps_its_prediction(tmp_path: Path, monkeypatch: pyt
         predicted,
         {"num_workers": 2},
     )
-    pair = pairs_of("a", proof.tried)[0]
-    assert (pair.verdict, pair.inside) == ("slower", False)
-    # of 10 ms what was said of 12
-    assert pair.expected_ms == pytest.approx((5 * 10 / 12, 6 * 10 / 12, 7 * 10 / 12), rel=0.02)
+    assert pairs_of("a", proof.tried) == []  # of two workers nothing is known but a run or two
 
 
 def test_a_noisy_machine_can_still_refute_a_prediction(tmp_path: Path) -> None:

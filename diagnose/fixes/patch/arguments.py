@@ -24,10 +24,15 @@ def code_of(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
+def source_of(node: cst.CSTNode) -> str:
+    """As it is written."""
+    return cst.Module([]).code_for_node(node)
+
+
 def literal(node: cst.CSTNode) -> Any:
     """The value that is written there; UNKNOWN if it takes more than reading."""
     try:
-        return ast.literal_eval(cst.Module([]).code_for_node(node))
+        return ast.literal_eval(source_of(node))
     except (ValueError, SyntaxError):
         return UNKNOWN
 
@@ -39,6 +44,18 @@ def value_of(call: cst.Call, name: str, position: int = NOWHERE) -> Any:
     """
     index = _index(call, name, position)
     return NOT_GIVEN if index is None else literal(call.args[index].value)
+
+
+def known_value(call: cst.Call, name: str, position: int, wanted: str) -> Any:
+    """The same, but NoPatch where an expression gives the value, which may be an option of the script's: to
+    change that is left to the user, who is told what is ``wanted`` of it.
+    """
+    value = value_of(call, name, position)
+    if value is UNKNOWN:
+        index = _index(call, name, position)
+        assert index is not None
+        raise NoPatch(f"`{name}` is given by `{source_of(call.args[index].value)}`: {wanted}")
+    return value
 
 
 def with_argument(call: cst.Call, name: str, value: Any, position: int = NOWHERE) -> cst.Call:
@@ -76,8 +93,7 @@ def _index(call: cst.Call, name: str, position: int) -> int | None:
     ]
     if stars:
         raise NoPatch(
-            f"the call takes `{cst.Module([]).code_for_node(call.args[stars[0]]).rstrip(', ')}`, which may "
-            f"hold `{name}`"
+            f"the call takes `{source_of(call.args[stars[0]]).rstrip(', ')}`, which may hold `{name}`"
         )
     return position if position < len(call.args) and call.args[position].keyword is None else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,9 +62,9 @@ def fixes_diff(findings: Sequence[Finding], folder: Path, script: str = "") -> P
 
 
 def apply(patches: Patches, folder: Path) -> list[Path]:
-    """Writes the files and returns them.
+    """Writes all files, or none, and returns them.
 
-    Raises DiagnoseError, before any is written, if one is not as it was when the diff was made.
+    Raises DiagnoseError if one is not as it was when the diff was made, or cannot be written.
     """
     paths = [folder / file.name for file in patches.files]
     for path, file in zip(paths, patches.files, strict=True):
@@ -73,20 +74,45 @@ def apply(patches: Patches, folder: Path) -> list[Path]:
                 saw="nothing was written",
                 do="make the diff again",
             )
-    for path, file in zip(paths, patches.files, strict=True):
-        _replace(path, file.after)
+    staged: list[Path] = []
+    replaced: list[tuple[Path, FileChange]] = []
+    try:
+        for path, file in zip(paths, patches.files, strict=True):
+            staged.append(_staged(path, file.after))
+        for new, path, file in zip(staged, paths, patches.files, strict=True):
+            os.replace(new, path)
+            replaced.append((path, file))
+    except OSError as error:
+        changed = [str(path) for path, file in replaced if not _is_put_back(path, file)]
+        raise DiagnoseError(
+            f"{error.filename2 or error.filename or folder} cannot be written",
+            saw=f"{error}; {'changed already: ' + ', '.join(changed) if changed else 'nothing is changed'}",
+        ) from error
+    finally:
+        for new in staged:
+            new.unlink(missing_ok=True)
     return paths
 
 
-def _replace(path: Path, content: bytes) -> None:
-    """The whole file or none of it, with the permissions it had."""
-    unfinished = path.with_name(path.name + ".unfinished")
+def _staged(path: Path, content: bytes) -> Path:
+    """A new file beside it that is to take its place, with its permissions. Raises OSError."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        unfinished.write_bytes(content)
-        shutil.copymode(path, unfinished)
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise DiagnoseError(f"{path} cannot be written", saw=str(error)) from error
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        shutil.copymode(path, name)
+    except OSError:
+        os.unlink(name)
+        raise
+    return Path(name)
+
+
+def _is_put_back(path: Path, file: FileChange) -> bool:
+    try:
+        os.replace(_staged(path, file.before), path)
+    except OSError:
+        return False
+    return True
 
 
 def _make(finding: Finding, folder: Path, script: str, files: dict[str, EditedFile]) -> tuple[bool, str]:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 import libcst as cst
@@ -14,6 +14,7 @@ from diagnose.fixes.patch.arguments import (
     NOT_GIVEN,
     NOWHERE,
     code_of,
+    known_value,
     literal,
     value_of,
     with_argument,
@@ -24,6 +25,7 @@ from diagnose.fixes.patch.script import Change, NoPatch, Script, name_of
 # Where torch takes an argument by position too.
 LOADER_POSITIONS = {
     "batch_size": 1,
+    "batch_sampler": 4,
     "num_workers": 5,
     "pin_memory": 7,
     "timeout": 9,
@@ -57,6 +59,8 @@ def dataloader(script: Script, line: int, fix: Fix, arguments: Arguments) -> lis
 
 def _of_loader(call: cst.Call, arguments: Arguments) -> list[Change]:
     wanted = dict(arguments)
+    if "batch_size" in wanted:
+        _check_batched(call)
     workers = (
         _set(call, {"num_workers": wanted.pop("num_workers")}, LOADER_POSITIONS)
         if "num_workers" in wanted
@@ -71,6 +75,14 @@ def _of_loader(call: cst.Call, arguments: Arguments) -> list[Change]:
         call, {name: value for name, value in wanted.items() if name not in needing}, LOADER_POSITIONS
     )
     return workers + (_dropped(call, NEED_WORKERS, LOADER_POSITIONS) if workers else []) + rest
+
+
+def _check_batched(call: cst.Call) -> None:
+    """Raises NoPatch for a loader whose batches something else makes."""
+    if value_of(call, "batch_sampler", LOADER_POSITIONS["batch_sampler"]) not in (NOT_GIVEN, None):
+        raise NoPatch("the loader's `batch_sampler` makes its batches: change their size there")
+    if value_of(call, "batch_size", LOADER_POSITIONS["batch_size"]) is None:
+        raise NoPatch("the loader makes no batches: what its data set returns is one already")
 
 
 def optimizer(script: Script, line: int, fix: Fix, arguments: Arguments) -> list[Change]:
@@ -100,14 +112,14 @@ def ddp(script: Script, line: int, fix: Fix, arguments: Arguments) -> list[Chang
 def zero_grad(script: Script, line: int, fix: Fix, arguments: Arguments) -> list[Change]:
     calls = [
         call
-        for call in _calls(script, {"zero_grad"}, line)
-        if value_of(call, "set_to_none", 0) not in (True, NOT_GIVEN)
+        for call in _methods(script, {"zero_grad"}, line)
+        if known_value(call, "set_to_none", 0, "make that True") not in (True, NOT_GIVEN)
     ]
     return [change for call in calls for change in _dropped(call, ["set_to_none"], {"set_to_none": 0})]
 
 
 def non_blocking(script: Script, line: int, fix: Fix, arguments: Arguments) -> list[Change]:
-    return [change for call in _calls(script, {"to", "cuda"}, line) for change in _of_copy(call)]
+    return [change for call in _methods(script, {"to", "cuda"}, line) for change in _of_copy(call)]
 
 
 def _of_copy(call: cst.Call) -> list[Change]:
@@ -131,12 +143,21 @@ def anomaly_mode_off(script: Script, line: int, fix: Fix, arguments: Arguments) 
 
 
 def inference_mode(script: Script, line: int, fix: Fix, arguments: Arguments) -> list[Change]:
-    if not (calls := script.calls({"no_grad"}, line)):
+    if not script.calls({"no_grad"}, line):
         raise NoPatch(f"there is no `torch.no_grad()` at that line to replace: {SEE}")
-    return [_called_instead(script, call, "inference_mode", "") for call in calls]
+    return [_called_instead(script, call, "inference_mode", "") for call in _calls(script, {"no_grad"}, line)]
 
 
 def _calls(script: Script, names: Collection[str], line: int, called: str = "") -> list[cst.Call]:
+    """Of functions and classes of torch's: one that the file takes from elsewhere only has the same name."""
+    found = _methods(script, names, line, called)
+    own = [call for call in found if not script.not_torchs(call)]
+    if not own:
+        raise NoPatch(f"`{name_of(found[0])}` is `{script.not_torchs(found[0])}` there, which is not torch's")
+    return own
+
+
+def _methods(script: Script, names: Collection[str], line: int, called: str = "") -> list[cst.Call]:
     found = script.calls(names, line)
     if not found:
         raise NoPatch(
@@ -150,7 +171,7 @@ def _set(call: cst.Call, arguments: Arguments, positions: Mapping[str, int]) -> 
     found = []
     for name, value in arguments.items():
         position = positions.get(name, NOWHERE)
-        now = value_of(call, name, position)
+        now = known_value(call, name, position, f"make that {code_of(value)}")
         if now is NOT_GIVEN:
             now = DEFAULTS.get(name, NOT_GIVEN)
         if type(now) is not type(value) or now != value:
@@ -165,8 +186,10 @@ def _set(call: cst.Call, arguments: Arguments, positions: Mapping[str, int]) -> 
     return found
 
 
-def _dropped(call: cst.Call, names: Iterable[str], positions: Mapping[str, int]) -> list[Change]:
+def _dropped(call: cst.Call, names: Sequence[str], positions: Mapping[str, int]) -> list[Change]:
     """Also of arguments that are not given: nobody else may set them then."""
+    for name in names:
+        known_value(call, name, positions.get(name, NOWHERE), "it would have to go")
     makers = {
         name: partial(without_argument, name=name, position=positions.get(name, NOWHERE)) for name in names
     }

@@ -27,6 +27,11 @@ def nodes_in(tree: cst.CSTNode, kind: type[Node]) -> Iterator[Node]:
         yield from nodes_in(child, kind)
 
 
+def holds(tree: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether the node is in the tree."""
+    return tree is node or any(holds(child, node) for child in tree.children)
+
+
 class NoPatch(Exception):
     """Why a fix has no patch here, in words that the user reads."""
 
@@ -57,6 +62,7 @@ class Script:
         self._places = wrapper.resolve(PositionProvider)
         if self._mark + self.module.code != source:
             raise NoPatch("the file's line ends or blanks are unusual")
+        self._origins = _origins(self.module)
 
     def calls(self, names: Collection[str], line: int) -> list[cst.Call]:
         """The calls of functions or methods of these names: those that begin on the
@@ -69,13 +75,19 @@ class Script:
         around = [call for call in calls if self.line(call) <= line <= self._place(call).end.line]
         return starting or sorted(around, key=self._height)[:1]
 
-    def assignments(self, name: str) -> list[cst.Assign]:
-        """The assignments to an attribute; the name may be dotted and matches the end of what is written."""
-        return [
-            assignment
-            for assignment in nodes_in(self.module, cst.Assign)
-            if any(f".{full_name(target.target)}".endswith(f".{name}") for target in assignment.targets)
-        ]
+    def names(self, node: cst.CSTNode) -> set[str]:
+        """What a name may be in full, by the file's imports and definitions: `torch.utils.data.DataLoader`
+        of `data.DataLoader`. One that they do not bind is as it is written; one of the file's own begins with
+        a dot.
+        """
+        first, *rest = full_name(node).split(".")
+        return {".".join([origin, *rest]) for origin in self._origins.get(first, {first})}
+
+    def not_torchs(self, call: cst.Call) -> str:
+        """Where the file takes what is called from, if that is not torch."""
+        if full_name(call.func).split(".")[0] not in self._origins:
+            return ""
+        return min((name for name in self.names(call.func) if name.split(".")[0] != "torch"), default="")
 
     def line(self, node: cst.CSTNode) -> int:
         return self._place(node).start.line
@@ -141,5 +153,27 @@ def binds_torch(statement: cst.CSTNode) -> bool:
 
 def _bound(alias: cst.ImportAlias) -> str:
     if alias.asname is not None:
-        return full_name(alias.asname.name) if full_name(alias.name) == "torch" else ""
+        return _bound_as(alias) if full_name(alias.name) == "torch" else ""
     return full_name(alias.name).split(".")[0]
+
+
+def _origins(module: cst.Module) -> dict[str, set[str]]:
+    """What each name that the file imports or defines stands for, in full."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for statement in nodes_in(module, cst.Import):
+        for alias in statement.names:
+            whole, bound = full_name(alias.name), _bound_as(alias)
+            found[bound or whole.split(".")[0]].add(whole if bound else whole.split(".")[0])
+    for taken in nodes_in(module, cst.ImportFrom):
+        source = "." * len(taken.relative) + (full_name(taken.module) if taken.module else "")
+        for alias in [] if isinstance(taken.names, cst.ImportStar) else taken.names:
+            name = full_name(alias.name)
+            found[_bound_as(alias) or name].add(f"{source}.{name}")
+    for definition in module.body:
+        if isinstance(definition, (cst.FunctionDef, cst.ClassDef)):
+            found[definition.name.value].add(f".{definition.name.value}")
+    return found
+
+
+def _bound_as(alias: cst.ImportAlias) -> str:
+    return full_name(alias.asname.name) if alias.asname is not None else ""

@@ -4,13 +4,15 @@ else one is added below the imports.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import libcst as cst
 
 from diagnose.fixes.fix import Arguments, Fix
-from diagnose.fixes.patch.arguments import code_of, literal
-from diagnose.fixes.patch.script import ANYWHERE, Change, NoPatch, Script, binds_torch
+from diagnose.fixes.patch.arguments import UNKNOWN, code_of, literal, source_of
+from diagnose.fixes.patch.certain import certain
+from diagnose.fixes.patch.script import ANYWHERE, Change, NoPatch, Script, binds_torch, holds, nodes_in
 
 # The older and the newer way to set the same thing: the later line counts, or torch refuses both.
 RIVALS = {
@@ -20,8 +22,8 @@ RIVALS = {
 
 
 def setting_changes(script: Script, line: int, fix: Fix, arguments: Arguments) -> list[Change]:
-    """Raises NoPatch for a setting that the script makes in several places,
-    or where ``torch`` has another name.
+    """Raises NoPatch for a setting that the script makes in several places, from an expression, or where it
+    is not known to run, and where ``torch`` has another name.
     """
     settings = {argument.name: argument.settings for argument in fix.arguments}
     for name in set(arguments) - set(settings):
@@ -41,6 +43,7 @@ def _changes(script: Script, target: str, value: Any) -> list[Change]:
     values = _values(script, target)
     if not values:
         return [_inserted(script, target, value)]
+    _check_certain(script, values)
     if all(_same(literal(found), value) for found in values):
         return []
     if len(values) > 1:
@@ -48,22 +51,40 @@ def _changes(script: Script, target: str, value: Any) -> list[Change]:
         raise NoPatch(
             f"the script sets it in several places (lines {lines}): it is not known which one counts"
         )
+    if literal(values[0]) is UNKNOWN:
+        raise NoPatch(
+            f"line {script.line(values[0])} sets it to `{source_of(values[0])}`: make that {code_of(value)}"
+        )
     return [Change(values[0], target, code_of(value), lambda _: cst.parse_expression(code_of(value)))]
 
 
 def _values(script: Script, target: str) -> list[cst.BaseExpression]:
     """What the script sets it to, wherever it does."""
     if target.endswith("()"):
-        return [call.args[0].value for call in script.calls({_short(target, 1)[:-2]}, ANYWHERE) if call.args]
-    found = script.assignments(_short(target, 2))
+        name = target[:-2]
+        calls = script.calls({name.split(".")[-1]}, ANYWHERE)
+        return [call.args[0].value for call in calls if call.args and _is(script, call.func, name)]
+    found = [
+        assignment
+        for assignment in nodes_in(script.module, cst.Assign)
+        if any(_is(script, one.target, target) for one in assignment.targets)
+    ]
     if any(len(one.targets) > 1 for one in found):
         raise NoPatch("the script sets it together with something else")
     return [one.value for one in found]
 
 
-def _short(target: str, parts: int) -> str:
-    """The part that stays the same however the module is imported: `cudnn.benchmark`."""
-    return ".".join(target.split(".")[-parts:])
+def _is(script: Script, node: cst.CSTNode, target: str) -> bool:
+    """Whether that is what the name stands for; of one that no import binds, whether it may."""
+    return any(f".{target}".endswith(f".{name}") for name in script.names(node))
+
+
+def _check_certain(script: Script, values: Sequence[cst.BaseExpression]) -> None:
+    """Raises NoPatch for a value in a branch or a function that may not have run."""
+    statements = certain(script.module)
+    for value in values:
+        if not any(holds(statement, value) for statement in statements):
+            raise NoPatch(f"line {script.line(value)} sets it, which is not known to run")
 
 
 def _same(found: Any, value: Any) -> bool:

@@ -11,6 +11,8 @@ import types
 from _thread import get_ident
 from collections.abc import Callable, Sequence
 
+from .cores import bind
+
 NOT_ARMED = 70  # sysexits.h: EX_SOFTWARE
 
 
@@ -113,7 +115,8 @@ class _Execution:
 
 
 def arm() -> None:
-    """Begin as soon as torch is there."""
+    """Begin as soon as torch is there; how the process is bound to cores is settled before."""
+    bind()
     if "torch" in sys.modules:
         _begin()
     else:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .cells import is_cell
 
-_LIBRARY_FOLDERS = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+LIBRARY_FOLDERS = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"] + os.sep
 # of the whole package
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
@@ -108,7 +108,7 @@ class Places:
             return ""
         for root in self._roots:
             if path.startswith(root) and not any(
-                folder in path[len(root) - 1 :] for folder in _LIBRARY_FOLDERS
+                folder in path[len(root) - 1 :] for folder in LIBRARY_FOLDERS
             ):
                 return path
         return ""
@@ -118,7 +118,7 @@ def library_path(filename: str) -> str:
     """`torch/serialization.py` for a file of an installed package or of the
     standard library; any other as it is.
     """
-    for folder in _LIBRARY_FOLDERS:
+    for folder in LIBRARY_FOLDERS:
         _, found, rest = filename.rpartition(folder)
         if found:
             return rest

@@ -22,6 +22,7 @@ from .facts.losses import Losses
 from .guard import attempt, notes
 from .identical import SEED, BatchHashes, SeededBatches, seed_everything
 from .interventions import Intervention, build
+from .loaded import imported_from
 from .memory.memory import peak_resident_bytes
 from .memory.memory_look import MemoryLook
 from .outputs import Outputs
@@ -34,6 +35,7 @@ from .work import WorkSamples
 from .writing import write_json
 
 LOSSES_AT_MOST = 10_000
+FOREIGN_AT_MOST = 3  # of the files that should not have been imported
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,8 @@ class TrialPlan:
     hashed (a run is longer where workers may have had more batches ready before its first step);
     `ticks_per_step`: as recorded; `interventions`: what `interventions.build` takes; `seed_batches`: see
     `SeededBatches`; `by_torchrun`: it starts the ranks; `most_s`: it stops once its steps took so long, if
-    there are `at_least` of them; `looks_at_memory`: two more steps then tell what fills memory.
+    there are `at_least` of them; `looks_at_memory`: two more steps then tell what fills memory;
+    `foreign_folders`: from which no module of the script's is to come.
     """
 
     steps: int
@@ -54,6 +57,7 @@ class TrialPlan:
     most_s: float | None = None
     at_least: int = 0
     looks_at_memory: bool = False
+    foreign_folders: list[str] = field(default_factory=list)
 
 
 class Trial:
@@ -233,6 +237,7 @@ class Trial:
             "peak_reserved_bytes": accelerator.peaks("reserved_bytes.all.peak"),
             "peak_resident_bytes": peak_resident_bytes(),
             "notes": notes(),
+            "foreign_files": imported_from(self._plan.foreign_folders)[:FOREIGN_AT_MOST],
         }
 
     def _device_ms(self) -> list[float] | None:

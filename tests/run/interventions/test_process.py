@@ -6,6 +6,8 @@ import gc
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from diagnose.fixes import environment
 from diagnose.fixes.all import environment_of
 from diagnose.run.child.interventions.startup import BEFORE
 
-from .trying import Apply, run_fresh, told
+from .trying import ROOT, Apply, run_fresh, told
 
 
 def test_what_lives_after_the_first_step_is_frozen(apply: Apply) -> None:
@@ -89,6 +91,32 @@ def test_the_process_is_bound_to_cores(apply: Apply) -> None:
     assert os.sched_getaffinity(0) == before
     refused = apply("affinity", cores=[4000])
     assert (refused.held, "4000" in refused.why_not, os.sched_getaffinity(0)) == (0, True, before)
+
+
+def test_a_process_is_bound_before_it_counts_its_cores() -> None:
+    """As by `taskset`, with which the report tells people to start the script."""
+    core = min(os.sched_getaffinity(0))
+    environment = environment_of([{"name": "affinity", "arguments": {"cores": [core]}}], os.environ)
+    site = Path(ROOT) / "diagnose" / "run" / "child" / "site"
+    code = "import os; print(os.sched_getaffinity(0), 'torch' in __import__('sys').modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment, "PYTHONPATH": str(site), "DIAGNOSE_RUN": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout == f"{{{core}}} False\n"
+
+
+def test_what_was_bound_before_torch_holds_beside_what_the_script_had(
+    apply: Apply, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = min(os.sched_getaffinity(0))
+    monkeypatch.setenv("DIAGNOSE_CORES_BEFORE", f"{core},4000")
+    assert told(apply("affinity", cores=[core])) == (1, "")
+    monkeypatch.setenv("DIAGNOSE_CORES_BEFORE", str(core))
+    assert told(apply("affinity", cores=[core])) == (0, "It is already so.")
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import torch
 
+from ..cores import before_binding
 from .base import Intervention, Sites
 from .startup import before
 
@@ -96,7 +97,9 @@ def _own_threads() -> int | None:
 
 
 class Affinity(Intervention):
-    """All threads of the process run on `cores` only, and so do those that it starts."""
+    """All threads of the process run on `cores` only, and so do those that it starts; `cores.bind` has seen
+    to it where the process began under us.
+    """
 
     def __init__(self, sites: Sites, *, cores: list[int]) -> None:
         super().__init__(sites)
@@ -107,7 +110,7 @@ class Affinity(Intervention):
         if not hasattr(os, "sched_setaffinity"):
             self.refuse("This system cannot bind a process to cores.")
             return
-        now = os.sched_getaffinity(0)
+        now = before_binding()
         if now == self._cores:
             self.refuse("It is already so.")
             return
