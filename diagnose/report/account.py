@@ -21,7 +21,7 @@ _NOTE = (
     "At most to gain is what {whole} would take less if this, in all its parts, took no time at all, by "
     "replay. It says where to look; no fix gains all of it."
 )
-_NAMED = "{share} of {whole} has a name here."
+_SHOWN = "The rows here take {share} of {whole}."
 
 
 def names_in(row: LedgerRow, document: Document) -> str:
@@ -42,8 +42,8 @@ def table(document: Document) -> Table | None:
     columns = ("Who", "Part", "Time", "Share", counted("Count", document), "At most to gain")
     whole = the_step(document)
     notes = [_NOTE.format(whole=whole)]
-    if document.named_share is not None:
-        notes.append(_NAMED.format(share=share(document.named_share), whole=whole))
+    shown = sum(spender.share for account in document.account for spender in account.spenders)
+    notes.append(_SHOWN.format(share=share(shown), whole=whole))
     return Table("", columns, rows, tuple(notes)) if rows else None
 
 

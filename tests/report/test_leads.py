@@ -11,7 +11,7 @@ from diagnose.document.leads import is_healthy, leading, leads
 from diagnose.document.model import Document, Line, RowAccount, Spender
 from diagnose.document.text import short_name
 from diagnose.report import sentences
-from diagnose.report.account import looks, names_in
+from diagnose.report.account import looks, names_in, table
 from diagnose.report.markdown import markdown
 
 from . import documents
@@ -62,6 +62,18 @@ def test_the_largest_headroom_leads_where_no_rule_fires() -> None:
     )
     assert second == "`cat` (Host operators): 30.0 ms, 30 % of the step, up to 8.0 ms to gain."
     assert names_in(document.ledger[1], document) == "`cat` 30 %, `sort` 20 %"
+
+
+def test_the_account_tells_how_much_its_rows_take_and_not_what_else_has_a_name() -> None:
+    document = unplanned(compute=50, host_work=30, python=20)
+    change(document, named_share=1.0)
+    document.account = [
+        RowAccount(row="compute", spenders=[spender("gemm", 25, 100, 40), spender("add", 6, 100, 6)]),
+        RowAccount(row="python", spenders=[spender("train.py:41", 14, 100, 14)]),
+    ]
+    shown = table(document)
+    assert shown is not None
+    assert shown.notes[-1] == "The rows here take 45 % of the step."
 
 
 def test_a_name_in_several_rows_is_one_lead() -> None:
