@@ -5,6 +5,7 @@ Plain text: each report escapes it in its own way.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import PurePath
 
 from diagnose.document import savings, text
@@ -72,7 +73,6 @@ _STEP_SOURCES = {
     "whole trace": "nothing: the trace marks no steps, so the whole recording counts as one",
 }
 ON_A_GPU = "These cost next to nothing in this run. On a GPU they would."
-VERIFIES = "runs the script with the fix made and measures what it gains"
 TOP_NOTES = 3
 BOUND_NEAR = 1.05  # a step and its bound that differ by less than this factor are the same
 # × the bound: beyond, the recording is of something else than the GPU's work, a start for example
@@ -282,12 +282,16 @@ def remedies(document: Document) -> list[str]:
 def patched(document: Document) -> str:
     """Which rows of the plan are in fixes.diff, and how to use it; empty if there is none."""
     rules = document.patch.patched if document.patch else []
+    fixes = _numbered(rules, document)
+    return f"`{patch_command(document)}` makes {fixes}; type it in `{document.run.cwd}`." if fixes else ""
+
+
+def _numbered(rules: Collection[str], document: Document) -> str:
+    """Those of them that are in the plan: `fix 2`, `fixes 1, 2 and 4`; empty where none is."""
     numbers = [str(number) for number, row in enumerate(document.plan, 1) if row.rule in rules]
-    if not numbers:
-        return ""
-    which = numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
-    fixes = "fix" if len(numbers) == 1 else "fixes"
-    return f"`{patch_command(document)}` makes {fixes} {which}; type it in `{document.run.cwd}`."
+    if len(numbers) < 2:
+        return "".join(f"fix {number}" for number in numbers)
+    return f"fixes {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 def patch_command(document: Document) -> str:
@@ -301,13 +305,24 @@ def verify_command(document: Document) -> str:
     """What to type to learn what the fixes really gain; empty where none can be tried, or all have been: what
     was too noisy to say is measured on.
     """
-    unclear = (None, "too_noisy", "less_work")
-    untried = [finding for finding in automatic(document) if finding.saving.verdict in unclear]
+    untried = _untried(document)
     if not untried or not _can_start(document):
         return ""
     folder = run_folder(document)  # without one it is the newest run
-    options = ["--allow", "numerics"] if all(finding.fix.safety == "numerics" for finding in untried) else []
+    options = ["--allow", "numerics"] if any(finding.fix.safety == "numerics" for finding in untried) else []
     return shell_line([python_of(document), "-m", "diagnose", "verify", *filter(None, [folder]), *options])
+
+
+def _untried(document: Document) -> list[Finding]:
+    """What `verify` can make, and has not told the saving of."""
+    unclear = (None, "too_noisy", "less_work")
+    return [finding for finding in automatic(document) if finding.saving.verdict in unclear]
+
+
+def verifies(document: Document) -> str:
+    """What that command does."""
+    fixes = _numbered([finding.rule for finding in _untried(document)], document)
+    return f"measures {fixes or 'alternatives to the plan'} by running the script as it is and changed"
 
 
 def _can_start(document: Document) -> bool:
@@ -319,7 +334,7 @@ def _can_start(document: Document) -> bool:
 def to_verify(document: Document) -> str:
     """The same as a sentence."""
     command = verify_command(document)
-    return f"`{command}` {VERIFIES}." if command else ""
+    return f"`{command}` {verifies(document)}." if command else ""
 
 
 def then(document: Document) -> str:

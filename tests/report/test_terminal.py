@@ -10,9 +10,11 @@ import pytest
 from rich.console import Console
 
 from diagnose.document.model import Patch, Written
+from diagnose.document.queries import planned
 from diagnose.report import sentences
 from diagnose.report.brief import brief
 from diagnose.report.markdown import markdown
+from diagnose.report.page import page
 from diagnose.report.terminal import HEIGHT, print_headline, print_summary, print_verification
 from diagnose.trace.notes import GPU_UNRECORDED, UNSEEN_WORK
 
@@ -262,6 +264,31 @@ def test_commands_name_the_folders_and_the_python_that_there_are() -> None:
     document.written.run = "/elsewhere/run"
     assert sentences.verify_command(document) == ".venv/bin/python -m diagnose verify /elsewhere/run"
     assert "`.venv/bin/python -m diagnose compare /elsewhere/run`" in sentences.then(document)
+
+
+@pytest.mark.parametrize(
+    ("safeties", "fixes", "options"),
+    [
+        ({"fp32-no-autocast": "numerics"}, "fix 2", " --allow numerics"),
+        ({"input-wait-no-workers": "exact"}, "fix 1", ""),
+        (
+            {"input-wait-no-workers": "exact", "fp32-no-autocast": "numerics"},
+            "fixes 1 and 2",
+            " --allow numerics",
+        ),
+    ],
+)
+def test_the_command_that_measures_tries_the_fixes_that_it_is_said_to(
+    safeties: dict[str, str], fixes: str, options: str
+) -> None:
+    document = documents.two_fixes()
+    for finding in planned(document):
+        made = safeties.get(finding.rule)
+        change(finding.fix, safety=made or "manual", intervention="dataloader" if made else "")
+    assert sentences.verify_command(document) == f"python -m diagnose verify{options}"
+    told = f"measures {fixes} by running the script as it is and changed"
+    assert f"{told}." in sentences.to_verify(document)
+    assert f"<p>This {told}:</p>" in page(document, None)
 
 
 @pytest.mark.parametrize("ended", ["crashed", "killed"])
