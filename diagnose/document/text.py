@@ -208,6 +208,17 @@ def short_name(name: str, longest: int = LONGEST_NAME) -> str:
     return clean(plain, longest)
 
 
+def quoted(name: str, longest: int = LONGEST_NAME) -> str:
+    """Foreign text as code in a sentence, which a back-tick in it would end."""
+    plain = clean(name, longest).replace("`", "'")
+    return f"`{plain}`"
+
+
+def quoted_place(spot: Place) -> str:
+    """The same of a place, cut at its front."""
+    return quoted(end_of(place(spot), LONGEST_NAME))
+
+
 def code(text: str, longest: int = LONGEST_NAME) -> str:
     """Foreign text as inline code in Markdown, literal in a table cell too.
 

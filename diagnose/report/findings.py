@@ -11,7 +11,6 @@ from diagnose.document.queries import (
     in_group,
     in_state,
     lacking,
-    line_to_change,
     planned,
     saw_no_step,
     ways_instead,
@@ -239,9 +238,8 @@ def not_judged(document: Document, *, collapsible: bool) -> str:
 
 
 def where(finding: Finding) -> str:
-    """Of its fix: `train.py:41` as inline code; a dash if no line is known."""
-    line = line_to_change(finding)
-    return code(text.place(line)) if line else text.UNKNOWN
+    """The lines of its fix as inline code; a dash if none is known."""
+    return prose(sentences.where(finding)) or text.UNKNOWN
 
 
 def whole(finding: Finding, document: Document, lead: str = "") -> str:
@@ -257,8 +255,8 @@ def whole(finding: Finding, document: Document, lead: str = "") -> str:
 
 
 def _heading(finding: Finding, lead: str) -> str:
-    at = f" – {where(finding)}" if line_to_change(finding) else ""
-    return f"### {lead}{prose(finding.fix.title)}{at}"
+    at = sentences.where(finding)
+    return f"### {lead}{prose(finding.fix.title)}{f' – {prose(at)}' if at else ''}"
 
 
 def cost(finding: Finding, document: Document) -> str:

@@ -31,6 +31,7 @@ from diagnose.document.queries import (
     is_whole_trace,
     ledger_ms,
     line_to_change,
+    lines_to_see,
     metric,
     on_one_machine,
     python_of,
@@ -224,8 +225,15 @@ def starting_step(document: Document) -> str:
 def alternative(finding: Finding, document: Document) -> str:
     """Another fix for the same time: what, where and what it gains alone."""
     line, title = line_to_change(finding), finding.fix.title
-    at = f" at `{text.place(line)}`" if line else ""
+    at = f" at {text.quoted_place(line)}" if line else ""
     return f"{title[:1].lower()}{title[1:]}{at}: {savings.worth(finding, document)}"
+
+
+def where(finding: Finding) -> str:
+    """Of its fix: `train.py:33`, where the time is spent at another line `train.py:33`, time at
+    `train.py:40`; empty where no line is known.
+    """
+    return ", time at ".join(map(text.quoted_place, lines_to_see(finding)))
 
 
 def judged(document: Document) -> str:

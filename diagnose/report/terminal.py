@@ -12,7 +12,6 @@ from diagnose.document.model import Document, Finding, FixResult
 from diagnose.document.queries import (
     PYTHON,
     is_complete,
-    line_to_change,
     planned,
     python_of,
     run_command,
@@ -206,8 +205,7 @@ def _fix(number: int, finding: Finding, document: Document, width: int) -> list[
     """What to do and where; below it for how much, and how sure that is."""
     from rich.text import Text
 
-    line = line_to_change(finding)
-    where = text.end_of(text.place(line), min(text.LONGEST_NAME, width - INDENT)) if line else ""
+    where = text.end_of(_plain(sentences.where(finding)), width - INDENT)
     title = Text.assemble(
         f"{number}. ",
         (text.clean(_plain(finding.fix.title), width - INDENT), _COLOURS.get(finding.severity or "", "")),

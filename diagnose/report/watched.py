@@ -8,7 +8,7 @@ from statistics import fmean
 from diagnose.document.model import Document
 from diagnose.document.model.watched import SlowSteps, WatchCause, Watched, WatchLevel, WatchLine, WatchSnap
 from diagnose.document.slowed import longer
-from diagnose.document.text import count, ms, seconds, share, size
+from diagnose.document.text import count, ms, quoted, quoted_place, seconds, share, size
 from diagnose.report.operators import Table
 from diagnose.run.child.watching.changes import LEAST
 
@@ -87,8 +87,8 @@ def _place(line: WatchLine | None) -> str:
     """`train.py:41` (`torch.save(net, path)`)."""
     if line is None:
         return "no line that is known"
-    source = f" (`{line.source}`)" if line.source and "`" not in line.source else ""
-    return f"`{line.file}:{line.line}`{source}"
+    source = f" ({quoted(line.source)})" if line.source else ""
+    return f"{quoted_place(line)}{source}"
 
 
 def _steady(watched: Watched) -> str:
