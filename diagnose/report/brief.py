@@ -217,6 +217,8 @@ def _not_known(document: Document) -> list[str]:
     missing = [f"savings: {document.prediction_missing}"] if document.prediction_missing else []
     by_rules = sorted(lacking(document).items(), key=lambda item: -len(item[1]))
     missing += [note.text for note in document.notes if note.code == UNSEEN_WORK]
+    if not is_complete(document):  # which all of them lack
+        return missing
     return missing + [
         f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'}: {reason}; {option} would record it"
         for (reason, option), rules in by_rules

@@ -10,9 +10,9 @@ from diagnose.document.queries import (
     alternatives,
     in_group,
     in_state,
+    is_complete,
     lacking,
     planned,
-    saw_no_step,
     ways_instead,
     whole_word,
 )
@@ -221,12 +221,14 @@ def not_judged(document: Document, *, collapsible: bool) -> str:
 
     Long lists of names break tables, so a list.
     """
-    if saw_no_step(document):
-        return ""
-    lacked = [
-        f"- {prose(reason)}{f' (needs {code(option)})' if option else ''}: {', '.join(map(code, rules))}"
-        for (reason, option), rules in lacking(document).items()
-    ]
+    lacked = (
+        []
+        if not is_complete(document)
+        else [
+            f"- {prose(reason)}{f' (needs {code(option)})' if option else ''}: {', '.join(map(code, rules))}"
+            for (reason, option), rules in lacking(document).items()
+        ]
+    )
     failed = [(code(finding.rule), code(finding.error or "", 300)) for finding in in_state(document, "error")]
     return folded(
         "Not judged",

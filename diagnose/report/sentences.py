@@ -238,7 +238,7 @@ def where(finding: Finding) -> str:
 
 def judged(document: Document) -> str:
     """How many rules there were and what became of them; empty where there was nothing to judge."""
-    if saw_no_step(document):
+    if not is_complete(document):
         return ""
     numbers = {state: len(in_state(document, state)) for state in ("fires", "quiet", "abstains", "error")}
     said = {"fires": "fired", "quiet": "found nothing", "abstains": "could not be judged", "error": "failed"}
@@ -410,7 +410,7 @@ DELAYS_TOLD = 0.02  # of the time; less is what a quiet machine's own threads ta
 def measurement(document: Document) -> list[str]:
     """The clock, how many steps, how long they took, and what analysed them."""
     steps, tool = document.steps, document.tool
-    said = [f"Step clock: {clock(document)}."]
+    said = [f"Step clock: {clock(document)}."] if is_complete(document) or recorded_by_us(document) else []
     if phases(document):
         said.append(f"Steps recorded: {phases(document)}.")
     if steps.plain_ms:
