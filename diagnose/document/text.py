@@ -15,6 +15,7 @@ from diagnose.trace.cleaning import clean as clean
 
 UNKNOWN = "–"
 LONGEST_NAME = 100  # characters; kernel names can have thousands
+LEAST = 0.001  # ms that are shown as a number
 NEGLIGIBLE = 0.02  # of a range's upper end: a lower end below it is no promise
 
 SELDOM = {  # kinds of what only some steps do
@@ -116,6 +117,12 @@ def rough(value: float) -> str:
     decimals = _decimals(value, 2)
     rounded = round(value, decimals)
     return f"{rounded:,.{max(0, min(3, _decimals(rounded, 2)))}f}"
+
+
+def rough_part(value: float, whole: float) -> str:
+    """The same of a part, which is not rounded up past its whole."""
+    shown = round(value, _decimals(value, 2)) if value > 0 else value
+    return rough(value) if shown <= whole else significant(value)
 
 
 def rough_span(low: float, high: float, unit: str = "ms") -> str:

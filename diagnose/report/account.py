@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 from diagnose.document.leads import HEALTHY, MODEL_ROWS, Lead, is_healthy, leading, leads, line_of_model
 from diagnose.document.model import Document, LedgerRow, SeldomWork, Spender
 from diagnose.document.queries import counted, the_step, warming_up
-from diagnose.document.text import SELDOM, count, ms, quoted, quoted_place, rough, share, short_name
+from diagnose.document.text import (
+    SELDOM,
+    count,
+    end_of,
+    ms,
+    quoted,
+    quoted_place,
+    rough_part,
+    share,
+    short_name,
+)
 from diagnose.report.operators import Table
+from diagnose.trace.cleaning import LONGEST
 
 HEADING = "Who spends it"
 TOP_LEADS = 3
@@ -92,7 +105,7 @@ def _look(lead: Lead, document: Document, *, advice: bool) -> str:
     mostly = f", mostly {_name(lead.mostly)}" if lead.mostly else ""
     gain_ms = lead.headroom_ms or 0.0
     known = HEALTHY * lead.ms <= gain_ms <= NEARLY_ALL * lead.ms
-    gains = f", up to {rough(gain_ms)} ms to gain" if known else ""
+    gains = f", up to {rough_part(gain_ms, lead.ms)} ms to gain" if known else ""
     said_above = lead.row in _ONCE and warming_up(document) is not None
     todo = f" {lead.look[:1].upper()}{lead.look[1:]}." if advice and lead.look and not said_above else ""
     takes = f"{ms(lead.ms)}, {share(lead.share)} of {the_step(document)}"
@@ -114,4 +127,6 @@ def _numbers(spender: Spender) -> tuple[str, ...]:
 
 
 def _name(name: str, longest: int = LONGEST_NAME) -> str:
-    return quoted(short_name(name, longest))
+    """A path and its line are cut at the front."""
+    plain = short_name(name, LONGEST)
+    return quoted(end_of(plain, longest) if re.search(r"/[^ /]*:\d+$", plain) else plain, longest)
