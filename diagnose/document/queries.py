@@ -142,6 +142,11 @@ def counted(what: str, document: Document) -> str:
     return what if is_whole_trace(document) else f"{what} per step"
 
 
+def time_column(document: Document) -> str:
+    """The heading of a column of times: `Per step`, of a recording without steps `Time`."""
+    return "Time" if is_whole_trace(document) else "Per step"
+
+
 def whose_time(document: Document) -> str:
     """`a step's`, of a recording in which nothing marks steps `the recording's`."""
     return "the recording's" if is_whole_trace(document) else "a step's"

@@ -254,5 +254,5 @@ def why_minor(finding: Finding, document: Document) -> str:
         else "the noise of this run"
     )
     if predicted is not None and noise is not None and predicted.best_guess >= noise:
-        return f"after the fixes above, what is left of it is less than {than}, or than a tenth of it"
+        return f"after the fixes above it saves less than {than}, or less than a tenth of what it saves alone"
     return f"below {than}"

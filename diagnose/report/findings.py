@@ -8,11 +8,13 @@ from diagnose.document import savings, text
 from diagnose.document.model import CallSite, Culprit, Document, Evidence, Finding
 from diagnose.document.queries import (
     alternatives,
+    counted,
     in_group,
     in_state,
     is_complete,
     lacking,
     planned,
+    time_column,
     ways_instead,
     whole_word,
 )
@@ -101,7 +103,7 @@ def behind(document: Document, shown: Sequence[str], *, collapsible: bool) -> st
         parts = {
             "what to do": "" if block else _block(finding, number, document),
             "evidence": evidence(finding),
-            "lines to blame": culprits(finding),
+            "lines to blame": culprits(finding, document),
             "why": advice(finding, document, with_how=False),
             "other rules": _also(finding, document),
         }
@@ -250,7 +252,7 @@ def whole(finding: Finding, document: Document, lead: str = "") -> str:
         _heading(finding, lead),
         " ".join(filter(None, [prose(finding.symptom), cost(finding, document)])),
         evidence(finding),
-        culprits(finding),
+        culprits(finding, document),
         advice(finding, document),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -288,7 +290,7 @@ def _evidence(one: Evidence) -> tuple[str, str, str, str]:
     )
 
 
-def culprits(finding: Finding) -> str:
+def culprits(finding: Finding, document: Document) -> str:
     """The lines to blame, costliest first."""
     rows = [
         (
@@ -300,11 +302,8 @@ def culprits(finding: Finding) -> str:
         )
         for culprit in finding.culprits
     ]
-    return table(
-        ("Line", "Source", "Function", "Calls per step", "Per step"),
-        rows,
-        right=["Calls per step", "Per step"],
-    )
+    numbers = [counted("Calls", document), time_column(document)]
+    return table(("Line", "Source", "Function", *numbers), rows, right=numbers)
 
 
 def _source(culprit: Culprit) -> str:

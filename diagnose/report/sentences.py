@@ -122,7 +122,8 @@ def set_out(document: Document) -> list[str]:
         if note.code not in passed_over and not document.doubt.startswith(note.text)
     ]
     rest = len(notes) - TOP_NOTES
-    more = [f"{count(rest)} more notes are at the end of this report."] if rest > 0 else []
+    notes_are = "note is" if rest == 1 else "notes are"
+    more = [f"{count(rest)} more {notes_are} at the end of this report."] if rest > 0 else []
     return [*notes[:TOP_NOTES], *more]
 
 
@@ -410,7 +411,8 @@ DELAYS_TOLD = 0.02  # of the time; less is what a quiet machine's own threads ta
 def measurement(document: Document) -> list[str]:
     """The clock, how many steps, how long they took, and what analysed them."""
     steps, tool = document.steps, document.tool
-    said = [f"Step clock: {clock(document)}."] if is_complete(document) or recorded_by_us(document) else []
+    knows_clock = is_complete(document) or not is_whole_trace(document)
+    said = [f"Step clock: {clock(document)}."] if knows_clock else []
     if phases(document):
         said.append(f"Steps recorded: {phases(document)}.")
     if steps.plain_ms:
@@ -423,8 +425,8 @@ def measurement(document: Document) -> list[str]:
         )
     if (delayed := steps.delayed_share or 0.0) >= DELAYS_TOLD:
         said.append(
-            f"Other programs kept the script's threads from the cores for {share(delayed)} of the time; all "
-            "times are without that."
+            f"For {share(delayed)} of the time the script's threads had work and no core; all times are "
+            "without that."
         )
     if steps.page_faults_ms:
         said.append(
@@ -452,8 +454,11 @@ def _typical(steps: Steps) -> str:
         return ""
     others, adds = steps.untypical_count, ""
     if steps.untypical_ms:
-        average = ms(steps.typical_ms + steps.untypical_ms)
-        adds = f"; with the {count(others)} other{'s' * (others != 1)} the average is {average}"
+        average, of_all = (
+            ms(steps.typical_ms + steps.untypical_ms),
+            len(steps.plain_series_ms or steps.timeline_series_ms),
+        )
+        adds = f"; with the other {count(others)} of {count(of_all)} the average is {average}"
     return f"; the typical ones take {ms(steps.typical_ms)} on average{adds}"
 
 

@@ -95,13 +95,13 @@ def _steady(watched: Watched) -> str:
     level = watched.levels[0]
     if watched.s < _ENOUGH_S:
         return (
-            f"{seconds(watched.s)} are too few to tell whether its steps become slower: they took "
+            f"{seconds(watched.s)} is too short to tell whether its steps become slower: they took "
             f"{ms(level.typical_ms)}, typically."
         )
     more = _more_at_the_end(watched.curve.mean_ms)
     if abs(more) >= LEAST:
         return (
-            "No change for good was noticed, but in the last third of the time steps took "
+            "No lasting change was noticed, but in the last third of the time steps took "
             f"{share(abs(more))} {'longer' if more > 0 else 'shorter'} than in the first, on average; a "
             f"typical one {ms(level.typical_ms)}."
         )
@@ -128,7 +128,7 @@ def _memory(watched: Watched) -> list[str]:
     if grown is None:
         return []
     each = 1000 * grown / max(watched.steps, 1)
-    return [f"Memory grew by {size(grown)} from begin to end, about {size(each)} in 1,000 steps."]
+    return [f"Memory grew by {size(grown)} from start to end, about {size(each)} in 1,000 steps."]
 
 
 def _ranks(watched: Watched) -> list[str]:
@@ -143,7 +143,7 @@ def _ranks(watched: Watched) -> list[str]:
 
 def _snap(snap: WatchSnap) -> str:
     begin = f"Recorded again from step {count(snap.first)} on ({snap.reason}): `snap-{snap.number}`"
-    return f"{begin}. Since the begin: {'; '.join(snap.changed)}." if snap.changed else f"{begin}."
+    return f"{begin}. Since the start: {'; '.join(snap.changed)}." if snap.changed else f"{begin}."
 
 
 def slow_table(document: Document) -> Table | None:

@@ -245,6 +245,13 @@ def test_a_run_whose_fixes_could_not_be_judged_is_not_called_healthy() -> None:
     assert "no fix we know of" not in report
 
 
+def test_of_a_recording_without_steps_no_number_is_of_a_step() -> None:
+    document = documents.sick()
+    change(document.steps, step_source="whole trace")
+    for report in (markdown(document), fragment(document)):
+        assert "Calls per step" not in report and ">Per step<" not in report and "| Per step" not in report
+
+
 def test_a_crash_says_what_happened_what_was_recorded_and_what_to_try() -> None:
     report = markdown(documents.crashed())
     assert "failed with exit code 1" in report
