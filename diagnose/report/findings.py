@@ -19,6 +19,7 @@ from diagnose.document.queries import (
     whole_word,
 )
 from diagnose.document.text import code, prose
+from diagnose.fixes.all import FIXES
 from diagnose.report import sentences
 from diagnose.report.blocks import before_after, fenced, folded, table
 
@@ -64,22 +65,30 @@ def _block(finding: Finding, number: int, document: Document) -> str:
 
 
 def change(finding: Finding, document: Document) -> str:
-    """The user's own line and what becomes of it: of the patch where it has the fix, else with the rule's
-    example. Empty where neither is known.
+    """The user's own line and what becomes of it: of the patch where it has the fix, else the rule's example
+    of other code below it. Empty where neither is known, and where no line changes.
     """
     fix, site = finding.fix, _line_to_change(finding)
+    if _is_of_start(finding):
+        return ""
     if patched := document.patch.lines.get(finding.rule) if document.patch else None:
         return fenced("diff", _first(patched, MOST_CHANGED))
     if site is None and not fix.before:
         return ""
     if site is None:
         now = f"# now, for example\n{_first(fix.before.splitlines(), MOST_BEFORE)}"
+        with_fix = "# with the fix"
     else:
         now = f"# {text.clean(text.place(site))}, now\n{text.clean(site.source)}"
-    after = (
-        f"\n# with the fix, for example\n{_first(fix.after.splitlines(), MOST_AFTER)}" if fix.after else ""
-    )
+        with_fix = "# an example of the fix, in other code"
+    after = f"\n{with_fix}\n{_first(fix.after.splitlines(), MOST_AFTER)}" if fix.after else ""
     return fenced("python", now + after)
+
+
+def _is_of_start(finding: Finding) -> bool:
+    """Whether the fix is how the script is started, by environment variables: no line of it changes."""
+    fix = FIXES.get(finding.fix.intervention or "")
+    return fix is not None and fix.environment is not None
 
 
 def _first(lines: Sequence[str], most: int) -> str:

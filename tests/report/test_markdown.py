@@ -331,11 +331,21 @@ def test_long_examples_are_cut_above_the_folds_and_whole_below() -> None:
     document = documents.sick()
     change(document.findings[0].fix, before="a\nb", after="\n".join("uvwxyz"))
     report = markdown(document)
-    assert "now\nfor x, y in loader:\n# with the fix, for example\nu\nv\nw\n# …\n" in above_the_folds(report)
+    assert (
+        "now\nfor x, y in loader:\n# an example of the fix, in other code\nu\nv\nw\n# …\n"
+        in above_the_folds(report)
+    )
     assert (
         "# before\na\nb\n\n# after\nu\nv\nw\nx\ny\nz\n"
         in folds(report)["1. Load batches in worker processes"]
     )
+
+
+def test_a_fix_of_how_the_script_is_started_shows_no_line_to_change() -> None:
+    document = documents.sick()
+    change(document.findings[0].fix, before="a", after="b", intervention="allocator")
+    report = above_the_folds(markdown(document))
+    assert "for x, y in loader" not in report and "```python" not in report
 
 
 def test_findings_for_which_there_is_no_room_are_folded_whole() -> None:
