@@ -134,7 +134,7 @@ def after(row: PlanRow, document: Document) -> str:
     """
     if row.cumulative_ms is None or row.step_ms_after is None:
         return ""
-    left = less(row.step_ms_after, row.cumulative_ms)
+    left = less(row.step_ms_after, row.cumulative_ms, document.upper_bound_ms or 0.0)
     return f"{left} on average" if has_average(document) else left
 
 
@@ -197,7 +197,7 @@ def _left_of_step(row: PlanRow, document: Document) -> str:
         if row is document.plan[0]
         else f"; together with the fixes above {rough_span(saved, saved)}, and "
     )
-    return f"{lead}{step} then takes {less(after, saved)}"
+    return f"{lead}{step} then takes {less(after, saved, document.upper_bound_ms or 0.0)}"
 
 
 def sureness(finding: Finding, document: Document) -> str:

@@ -149,13 +149,15 @@ def rough_share_span(low: float, high: float) -> str:
     return f"{ends[1]} %" if ends[0] == ends[1] or low < NEGLIGIBLE * high else f"{ends[0]}–{ends[1]} %"
 
 
-def less(value: float, saved: float) -> str:
+def less(value: float, saved: float, least: float = 0.0) -> str:
     """What is left of a time in ms after a saving, as exact as the saving is and with three
-    significant digits at most: `118 ms`.
+    significant digits at most: `118 ms`. It is not rounded down past ``least``.
     """
     if value <= 0:
         return "0 ms"
     decimals = min(_decimals(saved, 2) if saved > 0 else 3, _decimals(value, 3), 3)
+    if round(value, decimals) < least <= value:
+        decimals = min(_decimals(value, 3), 3)
     return f"{round(value, decimals):,.{max(0, decimals)}f} ms"
 
 
