@@ -35,6 +35,7 @@ TOP_FIXES = 3
 TOP_ROWS, LEAST_ROWS = 3, 2
 MOST_TRIED = 4
 BAR_WIDTH = 12
+LEAST_NAME = 12  # characters: of less room names say nothing
 MOST_CHANGED = 6  # lines of the first fix's change
 TAB_URL = "http://localhost:6006/#diagnose"  # where TensorBoard shows the run unless told another port
 HEIGHT = 24
@@ -152,7 +153,9 @@ def _row(title: str, ms: float, part: float, names: str, width: int) -> Text:
     from rich.text import Text
 
     bar = f"{text.bar(part, BAR_WIDTH):<{BAR_WIDTH}}"
-    line = f"{padded(_plain(title), 22)} {text.ms(ms):>11} {text.share(part):>8}  {bar}  {_plain(names)}"
+    line = f"{padded(_plain(title), 22)} {text.ms(ms):>11} {text.share(part):>8}  {bar}"
+    if width - cells(line) - 2 >= LEAST_NAME:
+        line = f"{line}  {_plain(names)}"
     while cells(line) > width:
         line = f"{line[:-2]}…"
     return Text(line.rstrip())
