@@ -413,7 +413,7 @@ def _lines(measured: Measured, sources: Sources) -> list[model.Line]:
             self_ms=cost.self_ms,
             total_ms=cost.total_ms,
             backward_ms=cost.backward_ms,
-            share=cost.total_ms / step_ms,
+            share=(cost.self_ms + cost.backward_ms) / step_ms,
             calls_per_step=cost.calls_per_step,
             is_part=cost.is_part,
         )
