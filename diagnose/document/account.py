@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from diagnose.document import model
 from diagnose.measure.account import RowAccount
 from diagnose.measure.names import Name
@@ -38,7 +40,11 @@ def account_rows(
             line=found.name.line if found.name.line >= 0 else None,
             ms_per_step=ms,
             share=ms / step_ms,
-            count_per_step=found.count / measured.timeline.step_count if measured.timeline else 0.0,
+            count_per_step=None
+            if math.isnan(found.count)
+            else found.count / measured.timeline.step_count
+            if measured.timeline
+            else 0.0,
             headroom_ms=headroom(found),
         )
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -367,7 +368,7 @@ def _culprit(culprit: Culprit, sources: Sources) -> model.Culprit:
         line=culprit.line,
         function=culprit.function,
         source=sources.line(culprit.file, culprit.line),
-        calls_per_step=culprit.calls_per_step,
+        calls_per_step=None if math.isnan(culprit.calls_per_step) else culprit.calls_per_step,
         ms_per_step=culprit.ms_per_step,
         via=culprit.via,
     )

@@ -64,6 +64,7 @@ ONE_RANK = Missing(
 NO_SHAPES = Missing("input shapes were not recorded", "record_shapes=True")
 NO_HOST = Missing("the trace holds no host events", "activities=[ProfilerActivity.CPU, …]")
 NO_COST = Missing("a recording does not show what it costs in ms", "python -m diagnose compare OLD NEW")
+NO_COUNT = Missing("how often this happens is not known")
 NO_CALLS_SEEN = Missing(
     "the detail phase, which records the calls in your code, did not run (--no-stacks skips it)",
     in_trace=ONLY_IN_A_RUN,
