@@ -30,8 +30,10 @@ from .report.documents import (
     evidence,
     finding,
     healthy,
+    kernel,
     ledger_row,
     line,
+    operator,
     sick,
 )
 
@@ -142,18 +144,7 @@ def test_nothing_is_reported_where_nothing_changed(seed: int) -> None:
         for row in document.ledger:
             row.share *= chance.gauss(1, 0.01)
         change(document, lines=[line(40, "y = model(x)", 3 * chance.gauss(1, 0.1), 3.0, 0.3)])
-        change(
-            document.key_averages,
-            rows=[
-                {
-                    "name": "aten::mm",
-                    "calls": 1,
-                    "self_cpu_ms": 3 * chance.gauss(1, 0.1),
-                    "cpu_ms": 3.0,
-                    "self_device_ms": None,
-                }
-            ],
-        )
+        change(document, operators=[operator("aten::mm", 3 * chance.gauss(1, 0.1), 1)])
         change(document, findings=[finding("input-wait-no-workers", ms_per_step=2 * chance.gauss(1, 0.03))])
         return document
 
@@ -322,22 +313,24 @@ def test_a_line_is_known_by_its_text_when_its_number_moves_and_the_script_is_ren
     assert found.noise_ms == pytest.approx(math.sqrt(2.5**2 + 0.25**2 + 0.5**2))
 
 
-def test_operators_are_scaled_to_the_plain_step() -> None:
+def test_operators_and_kernels_are_those_of_the_reports() -> None:
+    """Not those of torch's own table, which counts all threads and the profiler's cost."""
     a, b = run(10, 10, 10), run(10, 10, 10)
-    change(a.steps, timeline_series_ms=[20, 20, 20])  # torch counted with the profiler on
-    change(
-        a.key_averages,
-        rows=[{"name": "aten::mm", "calls": 1, "self_cpu_ms": 18.0, "cpu_ms": 18.0, "self_device_ms": 8.0}],
-    )
-    change(
-        b.key_averages,
-        rows=[{"name": "aten::mm", "calls": 1, "self_cpu_ms": 1.0, "cpu_ms": 1.0, "self_device_ms": None}],
-    )
-    assert [(one.name, one.on, one.a_ms, one.b_ms) for one in compare(a, b).operators] == [
-        ("aten::mm", "CPU", 9.0, 1.0)
-    ]
-    b.key_averages.rows = []  # not counted, which is not 0
-    assert compare(a, b).operators == []
+    for document, share in ((a, 0.9), (b, 0.1)):
+        change(document, operators=[changed(operator("aten::mm", 1, 1), share=share)], kernels=[])
+        averages = {"name": "aten::mm", "calls": 1, "self_cpu_ms": 30.0, "cpu_ms": 30.0}
+        change(document.key_averages, rows=[averages | {"self_device_ms": 8.0 * share}])
+
+    def found() -> list[tuple[str, str, float, float]]:
+        return [(one.name, one.on, one.a_ms, one.b_ms) for one in compare(a, b).operators]
+
+    assert found() == [("aten::mm", "CPU", pytest.approx(9), pytest.approx(1))]
+    # two number formats of one name
+    kernels = [changed(kernel("gemm", 1, 1, number_format=name), share=0.4) for name in ("fp32", "bf16")]
+    change(a, kernels=kernels)
+    change(b, kernels=[changed(kernel("gemm", 1, 1), share=0.2)])
+    change(b, operators=[])  # not recorded, which is not 0
+    assert found() == [("gemm", "GPU", pytest.approx(8), pytest.approx(2))]
 
 
 # ---- recordings

@@ -66,7 +66,7 @@ def parser() -> Parser:
         "--plain-steps",
         type=positive_number(int),
         metavar="N",
-        help=argparse.SUPPRESS,  # steps timed without a profiler, 2.5 × --steps without it
+        help="steps timed without a profiler (default 2.5 × --steps)",
     )
     add("--keep-going", action="store_true", default=None, help="let the script run to its own end")
     add("--watch", action="store_true", default=None, help="let it run to its end; tell when, why it slows")

@@ -10,7 +10,7 @@ from diagnose.errors import EXIT_OK, UsageError
 
 _USAGE = "python -m diagnose snap [RUN]"
 _DESCRIPTION = """\
-Have a run that is watched recorded again, as it is now; its report tells what changed since its begin. RUN is
+Have a run that is watched recorded again, as it is now; its report tells what changed since its start. RUN is
 its folder or the number of one of its processes; without it the run below ./diagnosis that goes on.
 The same as `kill -USR1` to the process that trains.
 """

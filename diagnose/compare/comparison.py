@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 from typing import Literal, TypeGuard, TypeVar
 
@@ -27,7 +27,7 @@ from diagnose.compare.model import (
     Spot,
 )
 from diagnose.compare.noise import FLOOR_SHARE, RowTime, Run, Runs
-from diagnose.document.model import Average, Document, Evidence, Finding, LedgerRow, Scalar, Tool
+from diagnose.document.model import Document, Evidence, Finding, Kernel, LedgerRow, Operator, Scalar, Tool
 from diagnose.document.queries import is_complete, is_whole_trace, metric, place, recorded_by_us
 from diagnose.judge.findings import OPERATORS
 from diagnose.run.child.steps.step_clock import StepClock
@@ -286,19 +286,18 @@ def _by_text(document: Document) -> dict[tuple[str, str], tuple[float, Spot]]:
 
 
 def _operators(runs: Runs) -> list[OperatorChange]:
-    """The operators whose own time changed most, beyond noise, as torch counts it: on the CPU,
-    and on the GPU where both have that.
+    """The operators on the host and the kernels on the GPU whose time changed most, beyond noise.
 
-    Counted with the profiler on, and scaled to the step compared here.
+    Documents hold the twenty costliest: what one that is missing takes is within noise, as of `_lines`.
     """
-    on_cpu = _changes_on("CPU", lambda row: row.self_cpu_ms, runs)
-    return _changed_most([*on_cpu, *_changes_on("GPU", lambda row: row.self_device_ms, runs)])
+    on_cpu = _changes_on("CPU", lambda document: document.operators, runs)
+    return _changed_most([*on_cpu, *_changes_on("GPU", lambda document: document.kernels, runs)])
 
 
 def _changes_on(
-    part: Literal["CPU", "GPU"], column: Callable[[Average], float | None], runs: Runs
+    part: Literal["CPU", "GPU"], rows: Callable[[Document], Sequence[Operator | Kernel]], runs: Runs
 ) -> list[OperatorChange]:
-    a, b = (run.operators_ms(column) for run in (runs.a, runs.b))
+    a, b = (run.by_name_ms(rows(run.document)) for run in (runs.a, runs.b))
     if not (a and b):
         return []
     changes = {name: runs.change_of_little(a.get(name, 0.0), b.get(name, 0.0)) for name in {**a, **b}}

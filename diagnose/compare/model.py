@@ -99,7 +99,7 @@ class LineChange(Change, kw_only=True):
 
 
 class OperatorChange(Change, kw_only=True):
-    """Of an operator, as torch counts it on the CPU or the GPU."""
+    """Of an operator in itself on the CPU, or of a kernel or copy on the GPU."""
 
     name: str
     on: Literal["CPU", "GPU"]

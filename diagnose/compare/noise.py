@@ -13,7 +13,7 @@ steps of this one do. A change therefore counts only beyond the root of the sum 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from diagnose.compare.model import Basis, Change, Verdict
-from diagnose.document.model import Average, Document, LedgerRow
+from diagnose.document.model import Document, Kernel, LedgerRow, Operator
 from diagnose.document.queries import metric
 from diagnose.measure.periods import period_of, spread
 from diagnose.measure.typical import ordinary
@@ -119,12 +119,12 @@ class Run:
         steps = math.sqrt(self.document.steps.complete)
         return row.noise_ms / row.ms_per_step * row.share * self.step_ms * steps
 
-    def operators_ms(self, column: Callable[[Average], float | None]) -> dict[str, float]:
-        """Operators by name: that column of torch's table, put in ms of the step compared here."""
-        recorded_ms = float(np.median(self.document.steps.timeline_series_ms or [math.nan]))
-        rows = self.document.key_averages.rows if recorded_ms > 0 else []
-        times = {row.name: column(row) for row in rows}
-        return {name: ms * self.step_ms / recorded_ms for name, ms in times.items() if ms is not None}
+    def by_name_ms(self, rows: Iterable[Operator | Kernel]) -> dict[str, float]:
+        """What those of each name take of the step compared here."""
+        times = dict[str, float]()
+        for row in rows:
+            times[row.name] = times.get(row.name, 0.0) + row.share * self.step_ms
+        return times
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from diagnose.document import model
 from diagnose.document.blame import Touched
 from diagnose.judge.rules import Rule
@@ -45,7 +47,7 @@ def account_rows(
             line=found.name.line if found.name.line >= 0 else None,
             ms_per_step=ms,
             share=ms / step_ms,
-            count_per_step=found.count / step_count,
+            count_per_step=None if math.isnan(found.count) else found.count / step_count,
             headroom_ms=headroom(found),
             rule=touched.rule(found),
         )

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -368,7 +369,7 @@ def _culprit(culprit: Culprit, sources: Sources) -> model.Culprit:
         line=culprit.line,
         function=culprit.function,
         source=sources.line(culprit.file, culprit.line),
-        calls_per_step=culprit.calls_per_step,
+        calls_per_step=None if math.isnan(culprit.calls_per_step) else culprit.calls_per_step,
         ms_per_step=culprit.ms_per_step,
         via=culprit.via,
     )
@@ -414,7 +415,7 @@ def _lines(measured: Measured, sources: Sources) -> list[model.Line]:
             self_ms=cost.self_ms,
             total_ms=cost.total_ms,
             backward_ms=cost.backward_ms,
-            share=cost.total_ms / step_ms,
+            share=(cost.self_ms + cost.backward_ms) / step_ms,
             calls_per_step=cost.calls_per_step,
             is_part=cost.is_part,
         )

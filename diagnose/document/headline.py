@@ -45,7 +45,7 @@ from diagnose.document.ranks import ranks_headline
 from diagnose.document.savings import before_ms, gaining_with, is_nothing, span
 from diagnose.document.seldom import leading_seldom
 from diagnose.document.slowed import slowed_headline
-from diagnose.document.text import SELDOM, clean, end_of, rough, rough_span, share, short_name
+from diagnose.document.text import SELDOM, clean, end_of, rough, rough_part, rough_span, share, short_name
 from diagnose.document.unjudged import unjudged
 from diagnose.measure.memory_parts import RAN_OUT
 
@@ -102,7 +102,7 @@ def _of_lead(lead: Lead, document: Document) -> str:
         return _of_line(lead, document)
     name, takes = _spender(lead.name), f"takes {share(lead.share)} of {each_step(document)}"
     known = lead.headroom_ms is not None and lead.headroom_ms >= HEALTHY * lead.ms
-    gains = f"; up to {rough(lead.headroom_ms or 0.0)} ms to gain" if known else ""
+    gains = f"; up to {rough_part(lead.headroom_ms or 0.0, lead.ms)} ms to gain" if known else ""
     row = _title(next(row for row in document.ledger if row.row == lead.row))
     return _first_that_fits(
         f"{name} {takes} ({row}){gains}",
@@ -234,10 +234,8 @@ def _nothing_planned(document: Document) -> str:
     most = f", most in {_spender(name)}" if name else ""
     part, lacking = _largest_part(document), unjudged(document)
     if not is_healthy(document) and is_spare(row.row, document):
-        rows = [row for row in document.ledger if is_spare(row.row, document)]
-        spare = max(rows, key=lambda row: row.share)
         why = f"; {lacking}" if lacking else ", in many small parts"
-        return f"{share(spare.share)} of {each_step(document)} is {_title(spare)}{why}"
+        return f"{share(row.share)} of {each_step(document)} is {_title(row)}{why}"
     name, of_it = _costliest_line(document)
     takes = [f"{name} takes {share(of_it)} of {each_step(document)}"] if of_it >= LINE_LEADS else []
     line = f", costliest line {name}" if name else most

@@ -41,6 +41,12 @@ def line_to_change(finding: Finding) -> Culprit | CallSite | None:
     return _one_call(finding) or place(finding)
 
 
+def lines_to_see(finding: Finding) -> list[Culprit | CallSite]:
+    """The line to change, then the one to look at where that is another; empty where none is known."""
+    lines = [line for line in (line_to_change(finding), place(finding)) if line is not None]
+    return list({(line.file, line.line): line for line in reversed(lines)}.values())[::-1]
+
+
 def _one_call(finding: Finding) -> CallSite | None:
     sites = finding.fix.call_sites
     return sites[0] if len(sites) == 1 else None
@@ -139,6 +145,11 @@ def whole_word(document: Document) -> str:
 def counted(what: str, document: Document) -> str:
     """The heading of a column of counts: `Calls per step`, of a recording without steps `Calls`."""
     return what if is_whole_trace(document) else f"{what} per step"
+
+
+def time_column(document: Document) -> str:
+    """The heading of a column of times: `Per step`, of a recording without steps `Time`."""
+    return "Time" if is_whole_trace(document) else "Per step"
 
 
 def whose_time(document: Document) -> str:

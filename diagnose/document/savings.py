@@ -146,7 +146,7 @@ def after(row: PlanRow, document: Document) -> str:
     """
     if row.cumulative_ms is None or row.step_ms_after is None:
         return ""
-    left = less(row.step_ms_after, row.cumulative_ms)
+    left = less(row.step_ms_after, row.cumulative_ms, document.upper_bound_ms or 0.0)
     return f"{left} on average" if has_average(document) else left
 
 
@@ -214,7 +214,7 @@ def _left_of_step(row: PlanRow, document: Document) -> str:
     step = "an average step" if has_average(document) else whole
     first = next(row for row in document.plan if row.cumulative_ms is not None)
     lead = "; " if row is first else f"; together with the fixes above {rough_span(saved, saved)}, and "
-    return f"{lead}{step} then takes {less(after, saved)}"
+    return f"{lead}{step} then takes {less(after, saved, document.upper_bound_ms or 0.0)}"
 
 
 def sureness(finding: Finding, document: Document) -> str:
@@ -271,5 +271,5 @@ def why_minor(finding: Finding, document: Document) -> str:
         else "the noise of this run"
     )
     if predicted is not None and noise is not None and predicted.best_guess >= noise:
-        return f"after the fixes above, what is left of it is less than {than}, or than a tenth of it"
+        return f"after the fixes above it saves less than {than}, or less than a tenth of what it saves alone"
     return f"below {than}"

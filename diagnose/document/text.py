@@ -15,6 +15,7 @@ from diagnose.trace.cleaning import clean as clean
 
 UNKNOWN = "–"
 LONGEST_NAME = 100  # characters; kernel names can have thousands
+LEAST = 0.001  # ms that are shown as a number
 NEGLIGIBLE = 0.02  # of a range's upper end: a lower end below it is no promise
 
 SELDOM = {  # kinds of what only some steps do
@@ -122,6 +123,12 @@ def rough(value: float) -> str:
     return f"{rounded:,.{max(0, min(3, _decimals(rounded, 2)))}f}"
 
 
+def rough_part(value: float, whole: float) -> str:
+    """The same of a part, which is not rounded up past its whole."""
+    shown = round(value, _decimals(value, 2)) if value > 0 else value
+    return rough(value) if shown <= whole else significant(value)
+
+
 def rough_span(low: float, high: float, unit: str = "ms") -> str:
     """`3.1–4.8 ms`; `up to 0.30 ms` where the lower end is next to nothing, one
     number where both ends look the same.
@@ -146,13 +153,15 @@ def rough_share_span(low: float, high: float) -> str:
     return f"{ends[1]} %" if ends[0] == ends[1] or low < NEGLIGIBLE * high else f"{ends[0]}–{ends[1]} %"
 
 
-def less(value: float, saved: float) -> str:
+def less(value: float, saved: float, least: float = 0.0) -> str:
     """What is left of a time in ms after a saving, as exact as the saving is and with three
-    significant digits at most: `118 ms`.
+    significant digits at most: `118 ms`. It is not rounded down past ``least``.
     """
     if value <= 0:
         return "0 ms"
     decimals = min(_decimals(saved, 2) if saved > 0 else 3, _decimals(value, 3), 3)
+    if round(value, decimals) < least <= value:
+        decimals = min(_decimals(value, 3), 3)
     return f"{round(value, decimals):,.{max(0, decimals)}f} ms"
 
 
@@ -210,6 +219,17 @@ def short_name(name: str, longest: int = LONGEST_NAME) -> str:
     plain = re.sub(r"(?<!\S)Optimizer\.(?:step|zero_grad)#(?=\S)", "", plain)
     plain = re.sub(r"(?:Call )?CompiledFxGraph (\w{8})\w+", r"CompiledFxGraph \1", plain)
     return clean(plain, longest)
+
+
+def quoted(name: str, longest: int = LONGEST_NAME) -> str:
+    """Foreign text as code in a sentence, which a back-tick in it would end."""
+    plain = clean(name, longest).replace("`", "'")
+    return f"`{plain}`"
+
+
+def quoted_place(spot: Place) -> str:
+    """The same of a place, cut at its front."""
+    return quoted(end_of(place(spot), LONGEST_NAME))
 
 
 def code(text: str, longest: int = LONGEST_NAME) -> str:

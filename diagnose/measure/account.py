@@ -7,6 +7,7 @@ the user's lines that make calls then in the detail phase; without one it is nam
 
 from __future__ import annotations
 
+import math
 from collections.abc import Set
 from dataclasses import dataclass, replace
 from typing import Any
@@ -121,7 +122,7 @@ def _by_line(measured: Measured, row: str, row_ns: int, least_ns: float) -> list
         return []
     steps = measured.timeline.step_count / detail.step_count if measured.timeline else 1.0
     return [
-        replace(one, ns=round(one.ns * pace), count=round(one.count * steps), host={}, calls=NO_ROWS)
+        replace(one, ns=round(one.ns * pace), count=_whole(one.count * steps), host={}, calls=NO_ROWS)
         for one in found
     ]
 
@@ -153,13 +154,17 @@ def _by_data_set(
             name=Name("line", line.function, line.file, line.line),
             mostly="",
             ns=round(line.share * row_ns),
-            count=round(line.count_per_step * step_count),
+            count=_whole(line.count_per_step * step_count),
             host_share=line.share,
         )
         for line in lines
     ]
     found = [one for one in (*loading, *waiting) if one.ns >= least_ns]
     return sorted(found, key=lambda one: -one.ns)[:MOST_SPENDERS]
+
+
+def _whole(count: float) -> float:
+    return count if math.isnan(count) else round(count)
 
 
 def _merged(spenders: list[Spender], least_ns: float) -> list[Spender]:

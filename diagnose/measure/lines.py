@@ -21,6 +21,7 @@ from diagnose.measure.sources import Sources
 from diagnose.measure.traced_lines import Line, own_times
 from diagnose.measure.view import NO_ROWS, Rows, once, started_in
 from diagnose.trace.distinct import distinct
+from diagnose.trace.intervals import intersect
 
 MOST = 20
 
@@ -28,8 +29,8 @@ MOST = 20
 @dataclass(frozen=True)
 class LineCost:
     """``total_ms`` under the line, ``self_ms`` of it not in other lines of the user's code; ``backward_ms``:
-    what autograd takes for its operators, which lies under the line that calls the backward; ms per plain
-    step. ``is_part``: it calls the backward or the optimizer's step.
+    what autograd takes for its operators, which lies under the line that calls the backward and is not in
+    that one's ``self_ms``; ms per plain step. ``is_part``: it calls the backward or the optimizer's step.
     """
 
     file: str
@@ -43,7 +44,8 @@ class LineCost:
 
 
 def line_costs(measured: Measured) -> list[LineCost]:
-    """Lines of the user's code by self time, costliest first; empty if no detail phase was recorded.
+    """Lines of the user's code by what they and their backward take, costliest first; empty if no detail
+    phase was recorded.
 
     Where lines were timed by themselves, their own time is that.
     """
@@ -56,8 +58,24 @@ def line_costs(measured: Measured) -> list[LineCost]:
             file, line, own.function, 0.0, 0.0, 0.0, own.count_per_step, False
         )
         costs[file, line] = replace(known, self_ms=own.ms, total_ms=max(known.total_ms, own.ms))
-    shown = (cost for place, cost in costs.items() if place in timed or not timed)
-    return sorted(shown, key=lambda cost: -cost.self_ms)[:MOST]
+    lent = _lent_ms(measured, detail)
+    shown = (
+        replace(cost, self_ms=max(0.0, cost.self_ms - lent.get(place, 0.0)))
+        for place, cost in costs.items()
+        if place in timed or not timed
+    )
+    return sorted(shown, key=lambda cost: -cost.self_ms - cost.backward_ms)[:MOST]
+
+
+def _lent_ms(measured: Measured, detail: Selection) -> dict[Line, float]:
+    """Of each line that calls the backward what it takes under it for lines, whose backward that is."""
+    calls, by_line = detail.calls[detail.calls_in_steps], _calls_by_line(detail)
+    of_lines = detail.host_intervals(np.concatenate([NO_ROWS, *backward_of_lines(detail).values()]))
+    return {
+        line: measured.detail_ms(intersect(detail.clipped(calls, np.array(by_line[line])), of_lines))
+        for line in _parts(detail)
+        if line in by_line
+    }
 
 
 def lines_inside(measured: Measured, lines: Collection[Line]) -> frozenset[Line]:

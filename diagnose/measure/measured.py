@@ -32,7 +32,7 @@ from diagnose.measure.fetches import fetches_in
 from diagnose.measure.job import Job
 from diagnose.measure.ledger import Ledger
 from diagnose.measure.memory_peak import MemoryLook, seen_memory
-from diagnose.measure.missing import NO_FACTS, NOT_RECORDED, ONLY_IN_A_RUN, Missing, Unknown
+from diagnose.measure.missing import NO_FACTS, NO_GPU, NOT_RECORDED, ONE_RANK, ONLY_IN_A_RUN, Missing, Unknown
 from diagnose.measure.page_faults import kept_away_ms
 from diagnose.measure.parts import PartTimes, part_times
 from diagnose.measure.processor import Stretches, samples_within, step_stretches
@@ -138,12 +138,18 @@ class Measured:
                 value = METRICS[name].value(self)
             except Unknown as unknown:
                 value = unknown.missing
-            if isinstance(value, Missing) and self.recording.is_lone_trace:
-                value = value.in_trace or value
-                if self.framework != "torch":  # whose options are torch's
-                    value = replace(value, option="")
-            self._values[name] = value
+            self._values[name] = self._told(value) if isinstance(value, Missing) else value
         return self._values[name]
+
+    def _told(self, missing: Missing) -> Missing:
+        """As for this recording: without an option that would record nothing."""
+        if self.recording.is_lone_trace:
+            missing, in_vain = missing.in_trace or missing, self.framework != "torch"
+        else:
+            facts = self.recording.facts
+            no_gpu, no_ranks = facts.get("gpu_available") is False, facts.get("process_group", "") is None
+            in_vain = (missing == NO_GPU and no_gpu) or (missing == ONE_RANK and no_ranks)
+        return replace(missing, option="") if in_vain else missing
 
     def needed(self, name: str) -> float:
         """The metric as a number, for another metric that is computed from it;

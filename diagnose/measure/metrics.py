@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import pkgutil
 import re
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from diagnose.measure.missing import (
     NO_BORDERS,
     NO_CALLS_SEEN,
     NO_COST,
+    NO_COUNT,
     NO_GPU,
     NO_HOST,
     NO_SHAPES,
@@ -102,7 +104,11 @@ def _fact_ms(selector: FactSelector) -> Number:
 
 
 def _fact_count_per_step(selector: FactSelector) -> Number:
-    return lambda measured: float(sum(place.count_per_step for place in known(selector.places(measured))))
+    def value(measured: Measured) -> Value | Missing:
+        count = float(sum(place.count_per_step for place in known(selector.places(measured))))
+        return NO_COUNT if math.isnan(count) else count
+
+    return value
 
 
 def _three_metrics(name: str, meaning: str, ms: Number, count: Number) -> None:

@@ -45,7 +45,7 @@ NOT_RECORDED = Missing("this run did not record it", in_trace=ONLY_IN_A_RUN)
 NO_STEPS = Missing(
     "no complete step was recorded", in_trace=Missing("no complete step was recorded", "profiler.step()")
 )
-NO_PLAIN_STEPS = Missing("no step was timed without a profiler", "--plain-steps", in_trace=ONLY_IN_A_RUN)
+NO_PLAIN_STEPS = Missing("no step was timed without a profiler", "--plain-steps 20", in_trace=ONLY_IN_A_RUN)
 NO_BORDERS = Missing("the trace marks no steps, so nothing can be counted per step", "profiler.step()")
 FIRST_CALLS = Missing(
     "the trace marks no steps and holds many first calls, so what comes back in each step is not known",
@@ -56,9 +56,15 @@ NO_GPU = Missing(
     "--device cuda",
     in_trace=Missing("no GPU in this recording", "activities=[…, ProfilerActivity.CUDA]"),
 )
+ONE_RANK = Missing(
+    "one rank was recorded",
+    "torchrun --nproc-per-node N -m diagnose YOUR_SCRIPT.py",
+    in_trace=Missing("one rank was recorded", "python -m diagnose FOLDER_OF_ALL_RANKS"),
+)
 NO_SHAPES = Missing("input shapes were not recorded", "record_shapes=True")
 NO_HOST = Missing("the trace holds no host events", "activities=[ProfilerActivity.CPU, …]")
 NO_COST = Missing("a recording does not show what it costs in ms", "python -m diagnose compare OLD NEW")
+NO_COUNT = Missing("how often this happens is not known")
 NO_CALLS_SEEN = Missing(
     "the detail phase, which records the calls in your code, did not run (--no-stacks skips it)",
     in_trace=ONLY_IN_A_RUN,

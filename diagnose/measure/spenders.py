@@ -19,8 +19,8 @@ UNNAMED = -1
 
 @dataclass(frozen=True)
 class Spender:
-    """Who spends ``ns`` of a row, in all complete steps, with ``count`` events. ``mostly``: the operator,
-    function or kernel inside that takes most of it; may be empty.
+    """Who spends ``ns`` of a row, in all complete steps, with ``count`` events (nan: not known).
+    ``mostly``: the operator, function or kernel inside that takes most of it; may be empty.
 
     ``host`` (ns, by thread), ``calls`` (host rows) and ``device`` (rows): all that it does, in any row; none
     where that is known of the detail phase alone. Of the time on the host only ``host_share`` is its own.
@@ -29,7 +29,7 @@ class Spender:
     name: Name
     mostly: str
     ns: int
-    count: int
+    count: float
     host: dict[int, Intervals] = field(default_factory=dict)
     calls: Rows = field(default_factory=lambda: NO_ROWS)
     device: Rows = field(default_factory=lambda: NO_ROWS)

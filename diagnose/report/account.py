@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 from diagnose.document.leads import HEALTHY, MODEL_ROWS, Lead, is_healthy, leading, leads, line_of_model
 from diagnose.document.model import Document, LedgerRow, SeldomWork, Spender
 from diagnose.document.queries import counted, the_step, warming_up
-from diagnose.document.text import SELDOM, count, ms, rough, share, short_name
+from diagnose.document.text import (
+    SELDOM,
+    count,
+    end_of,
+    ms,
+    quoted,
+    quoted_place,
+    rough_part,
+    share,
+    short_name,
+)
 from diagnose.report.operators import Table
+from diagnose.trace.cleaning import LONGEST
 
 HEADING = "Who spends it"
 TOP_LEADS = 3
@@ -21,13 +34,13 @@ _NOTE = (
     "At most to gain is what {whole} would take less if this, in all its parts, took no time at all, by "
     "replay. It says where to look; no fix gains all of it."
 )
-_NAMED = "{share} of {whole} has a name here."
+_SHOWN = "The rows here take {share} of {whole}."
 
 
 def names_in(row: LedgerRow, document: Document) -> str:
     """The largest spenders of a row, `aten::cat 11 %, aten::add 3.2 %`; empty where it has no account."""
     found = next((one.spenders for one in document.account if one.row == row.row), [])
-    return ", ".join(f"`{_name(one.name, LONGEST_IN_ROW)}` {share(one.share)}" for one in found[:TOP_NAMES])
+    return ", ".join(f"{_name(one.name, LONGEST_IN_ROW)} {share(one.share)}" for one in found[:TOP_NAMES])
 
 
 def table(document: Document) -> Table | None:
@@ -42,8 +55,8 @@ def table(document: Document) -> Table | None:
     columns = ("Who", "Part", "Time", "Share", counted("Count", document), "At most to gain")
     whole = the_step(document)
     notes = [_NOTE.format(whole=whole)]
-    if document.named_share is not None:
-        notes.append(_NAMED.format(share=share(document.named_share), whole=whole))
+    shown = sum(spender.share for account in document.account for spender in account.spenders)
+    notes.append(_SHOWN.format(share=share(shown), whole=whole))
     return Table("", columns, rows, tuple(notes)) if rows else None
 
 
@@ -59,10 +72,10 @@ def looks(document: Document) -> list[str]:
 
 def _look_between(work: SeldomWork) -> str:
     """At what only some steps do."""
-    mostly = f", mostly `{work.mostly}`" if work.mostly else ""
+    mostly = f", mostly {quoted(work.mostly)}" if work.mostly else ""
     takes = f"{ms(work.ms_per_step)} of the average step, {share(work.share)}"
     return (
-        f"`{work.file}:{work.line}` ({SELDOM[work.kind]}{mostly}): {takes}. It comes after every "
+        f"{quoted_place(work)} ({SELDOM[work.kind]}{mostly}): {takes}. It comes after every "
         f"{count(work.every)} steps; a step of this report is without it."
     )
 
@@ -89,14 +102,14 @@ def _look(lead: Lead, document: Document, *, advice: bool) -> str:
     title = next(row.title for row in document.ledger if row.row == lead.row)
     if lead.row in MODEL_ROWS:
         title = OWN_WORK
-    mostly = f", mostly `{_name(lead.mostly)}`" if lead.mostly else ""
+    mostly = f", mostly {_name(lead.mostly)}" if lead.mostly else ""
     gain_ms = lead.headroom_ms or 0.0
     known = HEALTHY * lead.ms <= gain_ms <= NEARLY_ALL * lead.ms
-    gains = f", up to {rough(gain_ms)} ms to gain" if known else ""
+    gains = f", up to {rough_part(gain_ms, lead.ms)} ms to gain" if known else ""
     said_above = lead.row in _ONCE and warming_up(document) is not None
     todo = f" {lead.look[:1].upper()}{lead.look[1:]}." if advice and lead.look and not said_above else ""
     takes = f"{ms(lead.ms)}, {share(lead.share)} of {the_step(document)}"
-    return f"`{_name(lead.name)}` ({title}{mostly}): {takes}{gains}.{todo}"
+    return f"{_name(lead.name)} ({title}{mostly}): {takes}{gains}.{todo}"
 
 
 def _called(spender: Spender) -> str:
@@ -114,4 +127,6 @@ def _numbers(spender: Spender) -> tuple[str, ...]:
 
 
 def _name(name: str, longest: int = LONGEST_NAME) -> str:
-    return short_name(name, longest).replace("`", "'")
+    """A path and its line are cut at the front."""
+    plain = short_name(name, LONGEST)
+    return quoted(end_of(plain, longest) if re.search(r"/[^ /]*:\d+$", plain) else plain, longest)

@@ -11,7 +11,14 @@ from typing import Literal
 
 from diagnose.document import savings, text
 from diagnose.document.model import Document, Finding
-from diagnose.document.queries import each_step, is_at_least, ledger_ms, place, planned, recorded_by_us
+from diagnose.document.queries import (
+    each_step,
+    is_at_least,
+    ledger_ms,
+    line_to_change,
+    planned,
+    recorded_by_us,
+)
 from diagnose.judge.terms import Severity
 
 LEAST_SHARE = 0.001  # of the step, that is worth a word
@@ -105,7 +112,7 @@ def spot(finding: Finding, document: Document, root: Path) -> Spot | None:
     """The finding's line; where none is known, the first one of the script, for
     what has no place is shown nowhere.
     """
-    line = place(finding)
+    line = line_to_change(finding)
     if line is None and (not recorded_by_us(document) or document.run.module):
         return None
     file = _in_repository(line.file if line else document.run.target, document, root)

@@ -17,6 +17,7 @@ from diagnose.document.queries import (
     is_complete,
     lacking,
     ledger_ms,
+    lines_to_see,
     place,
     plan_row,
     planned,
@@ -25,6 +26,7 @@ from diagnose.document.queries import (
     ways_instead,
 )
 from diagnose.document.stored import to_json
+from diagnose.document.text import code, prose
 from diagnose.report import account, sentences, throughput, watched
 from diagnose.trace.notes import UNSEEN_WORK
 
@@ -48,7 +50,7 @@ class BriefFix(Struct, kw_only=True, omit_defaults=True):
         str, _is("`python -m diagnose rules RULE` explains it; `verify --only RULE` measures it.")
     ]
     do: Annotated[str, _is("In a few words.")]
-    where: Annotated[list[str], _is("Lines to look at, `file:line`, costliest first.")] = []
+    where: Annotated[list[str], _is("`file:line`: the one to change, then those that take the time.")] = []
     wrong: Annotated[str, _is("What is wrong.")]
     worth: Annotated[str, _is("What it gains, in words: measured, predicted, or at most.")]
     predicted_ms: Annotated[list[float], _is("Low, best guess, high: of a step, by replay.")] = []
@@ -165,17 +167,15 @@ def _brief(document: Document, room: _Room) -> Brief:
 
 def _fix(finding: Finding, document: Document, room: _Room, *, told: bool) -> BriefFix:
     first, predicted, measured = place(finding), finding.saving.predicted_ms, finding.saving.measured_ms
-    spots = [first] if first else []
-    spots += [
-        spot for spot in finding.culprits if first and (spot.file, spot.line) != (first.file, first.line)
-    ]
+    spots = [*lines_to_see(finding), *(finding.culprits if first else [])]
+    where = dict.fromkeys(text.end_of(text.place(spot), text.LONGEST_NAME) for spot in spots)
     change = document.patch.lines.get(finding.rule, []) if document.patch else []
     row = plan_row(finding, document)
     then = savings.then(row, document) if row else ""
     return BriefFix(
         rule=finding.rule,
         do=_plain(finding.fix.title, room),
-        where=[text.end_of(text.place(spot), text.LONGEST_NAME) for spot in spots[:3]],
+        where=list(where)[:3],
         wrong=_plain(finding.symptom, room),
         worth=_plain(" · ".join(filter(None, [savings.worth(finding, document), then])), room),
         predicted_ms=[_short(predicted.low), _short(predicted.best_guess), _short(predicted.high)]
@@ -217,6 +217,8 @@ def _not_known(document: Document) -> list[str]:
     missing = [f"savings: {document.prediction_missing}"] if document.prediction_missing else []
     by_rules = sorted(lacking(document).items(), key=lambda item: -len(item[1]))
     missing += [note.text for note in document.notes if note.code == UNSEEN_WORK]
+    if not is_complete(document):  # which all of them lack
+        return missing
     return missing + [
         f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'}: {reason}; {option} would record it"
         for (reason, option), rules in by_rules
@@ -235,10 +237,15 @@ def _next(document: Document) -> list[str]:
 def markdown(document: Document) -> str:
     """The brief as Markdown, for where no JSON is read."""
     told = brief(document)
-    lines = [f"# {told.target}", f"**{told.headline}**", told.doubt, f"{told.step} · {told.device}"]
+    lines = [
+        f"# {prose(told.target)}",
+        f"**{prose(told.headline)}**",
+        prose(told.doubt),
+        f"{told.step} · {told.device}",
+    ]
     for number, fix in enumerate(told.fixes, 1):
         lines += [
-            f"## {number}. {fix.do}" + (f" – `{fix.where[0]}`" if fix.where else ""),
+            f"## {number}. {prose(fix.do)}" + (f" – {code(fix.where[0])}" if fix.where else ""),
             fix.wrong,
             f"Gain: {fix.worth} ({fix.sure}). Results: {fix.results}.",
             fix.how,

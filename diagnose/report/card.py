@@ -56,13 +56,11 @@ def plain_card(sentence: str) -> str:
 def _plan(document: Document) -> list[list[str]]:
     rows = []
     for number, finding in enumerate(planned(document)[:_ROWS_AT_MOST], 1):
-        row = document.plan[number - 1]
-        where = f"`{row.where}`" if row.where else text.UNKNOWN
         rows.append(
             [
                 f"{number}",
-                row.fix,
-                where,
+                finding.fix.title,
+                sentences.where(finding) or text.UNKNOWN,
                 savings.saving(finding, document),
                 savings.sureness(finding, document),
             ]

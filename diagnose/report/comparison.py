@@ -334,7 +334,7 @@ def _operators(comparison: Comparison) -> Table:
         for operator in comparison.operators
     ]
     return Table(
-        "Operators that changed most", ("Operator", "On", "A", "B", "Change"), rows, code=("Operator",)
+        "Operators and kernels that changed most", ("Name", "On", "A", "B", "Change"), rows, code=("Name",)
     )
 
 

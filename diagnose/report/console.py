@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TextIO
+from functools import partial
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+_IN_ASCII = str.maketrans("–−·×“”█▉▊▋▌▍▎▏…\N{NO-BREAK SPACE}", '---x""#####:::~ ')
 
 
 def stderr_console(*, quiet: bool = False) -> Console:
@@ -18,12 +22,31 @@ def stderr_console(*, quiet: bool = False) -> Console:
     """
     from rich.console import Console
 
-    console = Console(stderr=True, highlight=False, emoji=False, markup=False, quiet=quiet)
-    if console.is_terminal:
-        return console
-    return Console(
-        stderr=True, highlight=False, emoji=False, markup=False, quiet=quiet, width=1000, color_system=None
-    )
+    file = None if _shows_marks(sys.stderr) else cast("TextIO", _Ascii(sys.stderr))
+    made = partial(Console, file=file, stderr=True, highlight=False, emoji=False, markup=False, quiet=quiet)
+    console = made()
+    return console if console.is_terminal else made(width=1000, color_system=None)
+
+
+def _shows_marks(stream: TextIO) -> bool:
+    try:
+        "".join(map(chr, _IN_ASCII)).encode(stream.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+class _Ascii:
+    """A stream that is written our marks in ASCII."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(text.translate(_IN_ASCII))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def obeys(stream: TextIO) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diagnose.document.text import clean, code, count, ms, prose, share
+from diagnose.document.text import clean, code, count, ms, prose, quoted, share
 from diagnose.profiles.counters import BOUNDS, CountedKernel, CountersSummary
 from diagnose.report.blocks import bullets, section, table
 
@@ -59,11 +59,11 @@ def print_counters(summary: CountersSummary, out: Path, console: Console) -> Non
 
 def counters_headline(summary: CountersSummary) -> str:
     first = summary.kernels[0]
-    name = clean(first.name, _SHORT_NAME)
+    name = quoted(first.name, _SHORT_NAME)
     takes = f", {share(first.share)} of the time measured" if first.share is not None else ""
     if first.bound is None:
-        return f"What limits `{name}` was not measured{takes}."
-    return f"`{name}`{takes}: limited by {bound_of(first)} ({busy(first)})."
+        return f"What limits {name} was not measured{takes}."
+    return f"{name}{takes}: limited by {bound_of(first)} ({busy(first)})."
 
 
 def bound_of(kernel: CountedKernel) -> str:

@@ -8,16 +8,18 @@ from diagnose.document import savings, text
 from diagnose.document.model import CallSite, Culprit, Document, Evidence, Finding
 from diagnose.document.queries import (
     alternatives,
+    counted,
     in_group,
     in_state,
+    is_complete,
     lacking,
-    line_to_change,
     planned,
-    saw_no_step,
+    time_column,
     ways_instead,
     whole_word,
 )
 from diagnose.document.text import code, prose
+from diagnose.fixes.all import FIXES
 from diagnose.report import sentences
 from diagnose.report.blocks import before_after, fenced, folded, table
 
@@ -63,22 +65,30 @@ def _block(finding: Finding, number: int, document: Document) -> str:
 
 
 def change(finding: Finding, document: Document) -> str:
-    """The user's own line and what becomes of it: of the patch where it has the fix, else with the rule's
-    example. Empty where neither is known.
+    """The user's own line and what becomes of it: of the patch where it has the fix, else the rule's example
+    of other code below it. Empty where neither is known, and where no line changes.
     """
     fix, site = finding.fix, _line_to_change(finding)
+    if _is_of_start(finding):
+        return ""
     if patched := document.patch.lines.get(finding.rule) if document.patch else None:
         return fenced("diff", _first(patched, MOST_CHANGED))
     if site is None and not fix.before:
         return ""
     if site is None:
         now = f"# now, for example\n{_first(fix.before.splitlines(), MOST_BEFORE)}"
+        with_fix = "# with the fix"
     else:
         now = f"# {text.clean(text.place(site))}, now\n{text.clean(site.source)}"
-    after = (
-        f"\n# with the fix, for example\n{_first(fix.after.splitlines(), MOST_AFTER)}" if fix.after else ""
-    )
+        with_fix = "# an example of the fix, in other code"
+    after = f"\n{with_fix}\n{_first(fix.after.splitlines(), MOST_AFTER)}" if fix.after else ""
     return fenced("python", now + after)
+
+
+def _is_of_start(finding: Finding) -> bool:
+    """Whether the fix is how the script is started, by environment variables: no line of it changes."""
+    fix = FIXES.get(finding.fix.intervention or "")
+    return fix is not None and fix.environment is not None
 
 
 def _first(lines: Sequence[str], most: int) -> str:
@@ -102,7 +112,7 @@ def behind(document: Document, shown: Sequence[str], *, collapsible: bool) -> st
         parts = {
             "what to do": "" if block else _block(finding, number, document),
             "evidence": evidence(finding),
-            "lines to blame": culprits(finding),
+            "lines to blame": culprits(finding, document),
             "why": advice(finding, document, with_how=False),
             "other rules": _also(finding, document),
         }
@@ -222,12 +232,14 @@ def not_judged(document: Document, *, collapsible: bool) -> str:
 
     Long lists of names break tables, so a list.
     """
-    if saw_no_step(document):
-        return ""
-    lacked = [
-        f"- {prose(reason)}{f' (needs {code(option)})' if option else ''}: {', '.join(map(code, rules))}"
-        for (reason, option), rules in lacking(document).items()
-    ]
+    lacked = (
+        []
+        if not is_complete(document)
+        else [
+            f"- {prose(reason)}{f' (needs {code(option)})' if option else ''}: {', '.join(map(code, rules))}"
+            for (reason, option), rules in lacking(document).items()
+        ]
+    )
     failed = [(code(finding.rule), code(finding.error or "", 300)) for finding in in_state(document, "error")]
     return folded(
         "Not judged",
@@ -239,9 +251,8 @@ def not_judged(document: Document, *, collapsible: bool) -> str:
 
 
 def where(finding: Finding) -> str:
-    """Of its fix: `train.py:41` as inline code; a dash if no line is known."""
-    line = line_to_change(finding)
-    return code(text.place(line)) if line else text.UNKNOWN
+    """The lines of its fix as inline code; a dash if none is known."""
+    return prose(sentences.where(finding)) or text.UNKNOWN
 
 
 def whole(finding: Finding, document: Document, lead: str = "") -> str:
@@ -250,15 +261,15 @@ def whole(finding: Finding, document: Document, lead: str = "") -> str:
         _heading(finding, lead),
         " ".join(filter(None, [prose(finding.symptom), cost(finding, document)])),
         evidence(finding),
-        culprits(finding),
+        culprits(finding, document),
         advice(finding, document),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
 def _heading(finding: Finding, lead: str) -> str:
-    at = f" – {where(finding)}" if line_to_change(finding) else ""
-    return f"### {lead}{prose(finding.fix.title)}{at}"
+    at = sentences.where(finding)
+    return f"### {lead}{prose(finding.fix.title)}{f' – {prose(at)}' if at else ''}"
 
 
 def cost(finding: Finding, document: Document) -> str:
@@ -289,7 +300,7 @@ def _evidence(one: Evidence) -> tuple[str, str, str, str]:
     )
 
 
-def culprits(finding: Finding) -> str:
+def culprits(finding: Finding, document: Document) -> str:
     """The lines to blame, costliest first."""
     rows = [
         (
@@ -301,11 +312,8 @@ def culprits(finding: Finding) -> str:
         )
         for culprit in finding.culprits
     ]
-    return table(
-        ("Line", "Source", "Function", "Calls per step", "Per step"),
-        rows,
-        right=["Calls per step", "Per step"],
-    )
+    numbers = [counted("Calls", document), time_column(document)]
+    return table(("Line", "Source", "Function", *numbers), rows, right=numbers)
 
 
 def _source(culprit: Culprit) -> str:

@@ -10,10 +10,11 @@ import functools
 from diagnose.document import savings, text
 from diagnose.document.model import Document, LedgerRow
 from diagnose.document.queries import (
+    counted,
     is_complete,
-    is_whole_trace,
     planned,
     run_command,
+    time_column,
     whole_word,
     whose_time,
 )
@@ -220,7 +221,7 @@ def _ledger_table(rows: list[LedgerRow], document: Document) -> str:
     if not rows:
         return ""
     whole_ms, whole_share = sum(row.ms_per_step for row in rows), sum(row.share for row in rows)
-    time = "Time" if is_whole_trace(document) else "Per step"
+    time = time_column(document)
     columns = {
         "Part": [*(prose(row.title) for row in rows), f"**{whole_word(document)}**"],
         time: [*(text.ms(row.ms_per_step) for row in rows), text.ms(whole_ms)],
@@ -261,7 +262,7 @@ def _lines(document: Document) -> str:
         "*Self* is the time under a line that no other of your lines explains, *Its backward* what autograd "
         "takes for it later. These times rank lines; they are no stopwatch readings."
     )
-    columns = ("Line", "Source", "Self", "Its backward", "Total", "Share", "Calls per step")
+    columns = ("Line", "Source", "Self", "Its backward", "Total", "Share", counted("Calls", document))
     return f"{table(columns, rows, right=columns[2:])}\n\n{note}" if rows else ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diagnose.document.model import Document, MemoryHolder, MemoryPeak, MemoryRemedy
-from diagnose.document.text import count, ms, share, size
+from diagnose.document.text import count, ms, quoted, share, size
 from diagnose.measure.memory_parts import RAN_OUT
 from diagnose.report.operators import Table
 
@@ -80,7 +80,7 @@ def _holder(holder: MemoryHolder, titles: dict[str, str]) -> tuple[str, ...]:
     known = holder.line is not None
     place = f"{holder.file}:{holder.line}" if known else holder.module or _WHOSE.get(holder.part, "unknown")
     what = titles[holder.part].partition(",")[0]
-    module = f" (`{holder.module}`)" if holder.module and known else ""
+    module = f" ({quoted(holder.module)})" if holder.module and known else ""
     return place, f"{what}{module}", size(holder.bytes), share(holder.share), count(holder.count)
 
 

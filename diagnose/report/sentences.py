@@ -5,6 +5,7 @@ Plain text: each report escapes it in its own way.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import PurePath
 
 from diagnose.document import savings, text
@@ -30,6 +31,7 @@ from diagnose.document.queries import (
     is_whole_trace,
     ledger_ms,
     line_to_change,
+    lines_to_see,
     metric,
     on_one_machine,
     python_of,
@@ -72,7 +74,6 @@ _STEP_SOURCES = {
     "whole trace": "nothing: the trace marks no steps, so the whole recording counts as one",
 }
 ON_A_GPU = "These cost next to nothing in this run. On a GPU they would."
-VERIFIES = "runs the script with the fix made and measures what it gains"
 TOP_NOTES = 3
 BOUND_NEAR = 1.05  # a step and its bound that differ by less than this factor are the same
 # × the bound: beyond, the recording is of something else than the GPU's work, a start for example
@@ -121,7 +122,8 @@ def set_out(document: Document) -> list[str]:
         if note.code not in passed_over and not document.doubt.startswith(note.text)
     ]
     rest = len(notes) - TOP_NOTES
-    more = [f"{count(rest)} more notes are at the end of this report."] if rest > 0 else []
+    notes_are = "note is" if rest == 1 else "notes are"
+    more = [f"{count(rest)} more {notes_are} at the end of this report."] if rest > 0 else []
     return [*notes[:TOP_NOTES], *more]
 
 
@@ -224,13 +226,20 @@ def starting_step(document: Document) -> str:
 def alternative(finding: Finding, document: Document) -> str:
     """Another fix for the same time: what, where and what it gains alone."""
     line, title = line_to_change(finding), finding.fix.title
-    at = f" at `{text.place(line)}`" if line else ""
+    at = f" at {text.quoted_place(line)}" if line else ""
     return f"{title[:1].lower()}{title[1:]}{at}: {savings.worth(finding, document)}"
+
+
+def where(finding: Finding) -> str:
+    """Of its fix: `train.py:33`, where the time is spent at another line `train.py:33`, time at
+    `train.py:40`; empty where no line is known.
+    """
+    return ", time at ".join(map(text.quoted_place, lines_to_see(finding)))
 
 
 def judged(document: Document) -> str:
     """How many rules there were and what became of them; empty where there was nothing to judge."""
-    if saw_no_step(document):
+    if not is_complete(document):
         return ""
     numbers = {state: len(in_state(document, state)) for state in ("fires", "quiet", "abstains", "error")}
     said = {"fires": "fired", "quiet": "found nothing", "abstains": "could not be judged", "error": "failed"}
@@ -282,12 +291,16 @@ def remedies(document: Document) -> list[str]:
 def patched(document: Document) -> str:
     """Which rows of the plan are in fixes.diff, and how to use it; empty if there is none."""
     rules = document.patch.patched if document.patch else []
+    fixes = _numbered(rules, document)
+    return f"`{patch_command(document)}` makes {fixes}; type it in `{document.run.cwd}`." if fixes else ""
+
+
+def _numbered(rules: Collection[str], document: Document) -> str:
+    """Those of them that are in the plan: `fix 2`, `fixes 1, 2 and 4`; empty where none is."""
     numbers = [str(number) for number, row in enumerate(document.plan, 1) if row.rule in rules]
-    if not numbers:
-        return ""
-    which = numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
-    fixes = "fix" if len(numbers) == 1 else "fixes"
-    return f"`{patch_command(document)}` makes {fixes} {which}; type it in `{document.run.cwd}`."
+    if len(numbers) < 2:
+        return "".join(f"fix {number}" for number in numbers)
+    return f"fixes {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 def patch_command(document: Document) -> str:
@@ -301,13 +314,24 @@ def verify_command(document: Document) -> str:
     """What to type to learn what the fixes really gain; empty where none can be tried, or all have been: what
     was too noisy to say is measured on.
     """
-    unclear = (None, "too_noisy", "less_work")
-    untried = [finding for finding in automatic(document) if finding.saving.verdict in unclear]
+    untried = _untried(document)
     if not untried or not _can_start(document):
         return ""
     folder = run_folder(document)  # without one it is the newest run
-    options = ["--allow", "numerics"] if all(finding.fix.safety == "numerics" for finding in untried) else []
+    options = ["--allow", "numerics"] if any(finding.fix.safety == "numerics" for finding in untried) else []
     return shell_line([python_of(document), "-m", "diagnose", "verify", *filter(None, [folder]), *options])
+
+
+def _untried(document: Document) -> list[Finding]:
+    """What `verify` can make, and has not told the saving of."""
+    unclear = (None, "too_noisy", "less_work")
+    return [finding for finding in automatic(document) if finding.saving.verdict in unclear]
+
+
+def verifies(document: Document) -> str:
+    """What that command does."""
+    fixes = _numbered([finding.rule for finding in _untried(document)], document)
+    return f"measures {fixes or 'alternatives to the plan'} by running the script as it is and changed"
 
 
 def _can_start(document: Document) -> bool:
@@ -319,7 +343,7 @@ def _can_start(document: Document) -> bool:
 def to_verify(document: Document) -> str:
     """The same as a sentence."""
     command = verify_command(document)
-    return f"`{command}` {VERIFIES}." if command else ""
+    return f"`{command}` {verifies(document)}." if command else ""
 
 
 def then(document: Document) -> str:
@@ -387,7 +411,8 @@ DELAYS_TOLD = 0.02  # of the time; less is what a quiet machine's own threads ta
 def measurement(document: Document) -> list[str]:
     """The clock, how many steps, how long they took, and what analysed them."""
     steps, tool = document.steps, document.tool
-    said = [f"Step clock: {clock(document)}."]
+    knows_clock = is_complete(document) or not is_whole_trace(document)
+    said = [f"Step clock: {clock(document)}."] if knows_clock else []
     if phases(document):
         said.append(f"Steps recorded: {phases(document)}.")
     if steps.plain_ms:
@@ -400,8 +425,8 @@ def measurement(document: Document) -> list[str]:
         )
     if (delayed := steps.delayed_share or 0.0) >= DELAYS_TOLD:
         said.append(
-            f"Other programs kept the script's threads from the cores for {share(delayed)} of the time; all "
-            "times are without that."
+            f"For {share(delayed)} of the time the script's threads had work and no core; all times are "
+            "without that."
         )
     if steps.page_faults_ms:
         said.append(
@@ -429,8 +454,11 @@ def _typical(steps: Steps) -> str:
         return ""
     others, adds = steps.untypical_count, ""
     if steps.untypical_ms:
-        average = ms(steps.typical_ms + steps.untypical_ms)
-        adds = f"; with the {count(others)} other{'s' * (others != 1)} the average is {average}"
+        average, of_all = (
+            ms(steps.typical_ms + steps.untypical_ms),
+            len(steps.plain_series_ms or steps.timeline_series_ms),
+        )
+        adds = f"; with the other {count(others)} of {count(of_all)} the average is {average}"
     return f"; the typical ones take {ms(steps.typical_ms)} on average{adds}"
 
 

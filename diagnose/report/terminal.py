@@ -12,7 +12,6 @@ from diagnose.document.model import Document, Finding, FixResult
 from diagnose.document.queries import (
     PYTHON,
     is_complete,
-    line_to_change,
     planned,
     python_of,
     run_command,
@@ -36,6 +35,7 @@ TOP_FIXES = 3
 TOP_ROWS, LEAST_ROWS = 3, 2
 MOST_TRIED = 4
 BAR_WIDTH = 12
+LEAST_NAME = 12  # characters: of less room names say nothing
 MOST_CHANGED = 6  # lines of the first fix's change
 TAB_URL = "http://localhost:6006/#diagnose"  # where TensorBoard shows the run unless told another port
 HEIGHT = 24
@@ -153,7 +153,9 @@ def _row(title: str, ms: float, part: float, names: str, width: int) -> Text:
     from rich.text import Text
 
     bar = f"{text.bar(part, BAR_WIDTH):<{BAR_WIDTH}}"
-    line = f"{padded(_plain(title), 22)} {text.ms(ms):>11} {text.share(part):>8}  {bar}  {_plain(names)}"
+    line = f"{padded(_plain(title), 22)} {text.ms(ms):>11} {text.share(part):>8}  {bar}"
+    if width - cells(line) - 2 >= LEAST_NAME:
+        line = f"{line}  {_plain(names)}"
     while cells(line) > width:
         line = f"{line[:-2]}…"
     return Text(line.rstrip())
@@ -206,8 +208,7 @@ def _fix(number: int, finding: Finding, document: Document, width: int) -> list[
     """What to do and where; below it for how much, and how sure that is."""
     from rich.text import Text
 
-    line = line_to_change(finding)
-    where = text.end_of(text.place(line), min(text.LONGEST_NAME, width - INDENT)) if line else ""
+    where = text.end_of(_plain(sentences.where(finding)), width - INDENT)
     title = Text.assemble(
         f"{number}. ",
         (text.clean(_plain(finding.fix.title), width - INDENT), _COLOURS.get(finding.severity or "", "")),

@@ -8,7 +8,7 @@ from statistics import fmean
 from diagnose.document.model import Document
 from diagnose.document.model.watched import SlowSteps, WatchCause, Watched, WatchLevel, WatchLine, WatchSnap
 from diagnose.document.slowed import longer
-from diagnose.document.text import count, ms, seconds, share, size
+from diagnose.document.text import count, ms, quoted, quoted_place, seconds, share, size
 from diagnose.report.operators import Table
 from diagnose.run.child.watching.changes import LEAST
 
@@ -87,21 +87,21 @@ def _place(line: WatchLine | None) -> str:
     """`train.py:41` (`torch.save(net, path)`)."""
     if line is None:
         return "no line that is known"
-    source = f" (`{line.source}`)" if line.source and "`" not in line.source else ""
-    return f"`{line.file}:{line.line}`{source}"
+    source = f" ({quoted(line.source)})" if line.source else ""
+    return f"{quoted_place(line)}{source}"
 
 
 def _steady(watched: Watched) -> str:
     level = watched.levels[0]
     if watched.s < _ENOUGH_S:
         return (
-            f"{seconds(watched.s)} are too few to tell whether its steps become slower: they took "
+            f"{seconds(watched.s)} is too short to tell whether its steps become slower: they took "
             f"{ms(level.typical_ms)}, typically."
         )
     more = _more_at_the_end(watched.curve.mean_ms)
     if abs(more) >= LEAST:
         return (
-            "No change for good was noticed, but in the last third of the time steps took "
+            "No lasting change was noticed, but in the last third of the time steps took "
             f"{share(abs(more))} {'longer' if more > 0 else 'shorter'} than in the first, on average; a "
             f"typical one {ms(level.typical_ms)}."
         )
@@ -128,7 +128,7 @@ def _memory(watched: Watched) -> list[str]:
     if grown is None:
         return []
     each = 1000 * grown / max(watched.steps, 1)
-    return [f"Memory grew by {size(grown)} from begin to end, about {size(each)} in 1,000 steps."]
+    return [f"Memory grew by {size(grown)} from start to end, about {size(each)} in 1,000 steps."]
 
 
 def _ranks(watched: Watched) -> list[str]:
@@ -143,7 +143,7 @@ def _ranks(watched: Watched) -> list[str]:
 
 def _snap(snap: WatchSnap) -> str:
     begin = f"Recorded again from step {count(snap.first)} on ({snap.reason}): `snap-{snap.number}`"
-    return f"{begin}. Since the begin: {'; '.join(snap.changed)}." if snap.changed else f"{begin}."
+    return f"{begin}. Since the start: {'; '.join(snap.changed)}." if snap.changed else f"{begin}."
 
 
 def slow_table(document: Document) -> Table | None:

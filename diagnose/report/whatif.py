@@ -190,7 +190,8 @@ def _range(document: dict[str, Any]) -> str:
 def _row(title: str, now_ms: float, then_ms: float) -> str:
     change = then_ms - now_ms
     sign = "−" if change < 0 else "+"
-    shown = "" if text.significant(now_ms) == text.significant(then_ms) else f"{sign}{text.ms(abs(change))}"
+    is_same = text.significant(now_ms) == text.significant(then_ms) or abs(change) < text.LEAST
+    shown = "" if is_same else f"{sign}{text.ms(abs(change))}"
     return f"{title:<22} {text.ms(now_ms):>11} {text.ms(then_ms):>11} {shown:>12}".rstrip()
 
 

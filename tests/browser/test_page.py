@@ -298,6 +298,40 @@ def test_the_switch_changes_picture_ledger_and_step_time_on_one_scale(show: Open
     assert shown.locator(".ledger").inner_html() == server
 
 
+@pytest.mark.parametrize("whole_trace", [False, True])
+def test_a_predicted_ledger_has_its_cells_below_the_headers_that_they_belong_to(
+    show: Open, whole_trace: bool
+) -> None:
+    document = documents.sick()
+    spender = Spender(
+        name="train.py:41", kind="line", ms_per_step=60.0, share=0.6, count_per_step=1.0, headroom_ms=None
+    )
+    change(document, account=[RowAccount(row="input_wait", spenders=[spender])])
+    if whole_trace:
+        change(document.steps, step_source="whole trace")
+    drawn = picture()
+    drawn["versions"][1]["ledger"]["overhead"] = 2.0  # a part that the step has only after the fix
+    shown = show(document, drawn)
+    ledger = shown.locator(".ledger")
+    headers = ledger.locator("thead th").all_inner_texts()
+
+    def under(header: str, row: str) -> str:
+        return str(ledger.locator(f"{row} > *").nth(headers.index(header)).text_content())
+
+    foot = ledger.locator("tfoot th").inner_text()
+    assert foot == ("Recording" if whole_trace else "Step")
+    shown.get_by_label("After fix 1").check()
+    for row in ("tbody tr", "tfoot tr"):
+        for cells in ledger.locator(row).all():
+            assert cells.locator("> *").count() == len(headers)
+    assert ledger.locator("tfoot th").inner_text() == foot
+    waiting = "[data-row=input_wait]"
+    assert under("Meaning", waiting) == "the training thread waits for the next batch"
+    # what takes most of a part was measured before the fix
+    assert under("Most of it", waiting) == ""
+    assert ledger.locator("[data-row=overhead] th").inner_text() == "overhead"
+
+
 def test_keys_zoom_pan_and_reset(show: Open) -> None:
     shown = show(documents.sick(), picture())
     canvas = Canvas(shown)

@@ -48,6 +48,9 @@ def test_what_autograd_does_for_a_line_is_its_backward() -> None:
     costs = {cost.line: cost for cost in line_costs(one)}
     assert costs[20].backward_ms == pytest.approx(0.3)
     assert (costs[20].is_part, costs[30].is_part) == (False, True)
+    # of the 400 of line 30 the 300 are line 20's
+    assert (costs[20].self_ms, costs[30].self_ms) == (pytest.approx(0.1), pytest.approx(0.1))
+    assert costs[30].total_ms == pytest.approx(0.4)
 
 
 def test_the_lines_of_a_loop_are_inside_the_line_that_begins_it(monkeypatch: pytest.MonkeyPatch) -> None:

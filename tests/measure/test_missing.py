@@ -40,6 +40,25 @@ def test_the_option_for_a_gpu_is_torch_profilers_for_a_trace_and_ours_for_a_run(
 
 
 @pytest.mark.parametrize(
+    ("name", "fact", "option"),
+    [
+        ("compute_share", {"gpu_available": False}, ""),
+        ("compute_share", {"gpu_available": True}, "--device cuda"),
+        ("late_pattern", {"process_group": None}, ""),
+        (
+            "late_pattern",
+            {"process_group": {"world_size": 2}},
+            "torchrun --nproc-per-node N -m diagnose YOUR_SCRIPT.py",
+        ),
+    ],
+)
+def test_no_option_is_named_that_would_record_nothing_here(
+    name: str, fact: dict[str, Any], option: str
+) -> None:
+    assert why(name, facts=fact).option == option
+
+
+@pytest.mark.parametrize(
     ("name", "reason"),
     [
         ("warmup_excess_s", "no step was timed without a profiler"),

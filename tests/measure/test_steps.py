@@ -44,6 +44,18 @@ def test_the_distance_of_slow_steps() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("metric", "why"), [("disturbed", "other processes kept"), ("waits_in_vain", "threads often had no core")]
+)
+def test_it_is_told_whose_fault_it_is_that_steps_are_slow_at_random(
+    monkeypatch: pytest.MonkeyPatch, metric: str, why: str
+) -> None:
+    as_is = Measured.metric
+    monkeypatch.setattr(Measured, "metric", lambda one, name: name == metric or as_is(one, name))
+    slow = FACT_SELECTORS["slow_steps"].places(measured_case({"timeline": TWO_STEPS, "plain_ms": [10] * 9}))
+    assert isinstance(slow, Missing) and slow.reason.startswith(why)
+
+
 def test_slow_steps_in_a_row_are_one_occasion() -> None:
     # the first does not count
     one = measured_case({"timeline": TWO_STEPS, "plain_ms": [10, 10, 30, 20, 10, 10, 10, 30, 20, 10, 10]})

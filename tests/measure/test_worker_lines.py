@@ -10,10 +10,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from diagnose.document.text import count
+from diagnose.judge.culprits import culprits
 from diagnose.judge.timelines import measured_case
 from diagnose.measure.account import account
 from diagnose.measure.measured import FACT_SELECTORS, Measured
-from diagnose.measure.missing import Missing
+from diagnose.measure.missing import NO_COUNT, Missing
 from diagnose.measure.worker_lines import COLUMNS, read_worker_lines
 
 LOOKS = """
@@ -100,6 +102,10 @@ def test_workers_that_take_cores_are_told_by_all_their_lines() -> None:
         ("/job/data.py", 30, 0.5 * 50 / 60),
         ("/job/data.py", 31, 0.5 * 10 / 60),
     ]
+    # how often they run looks do not tell
+    assert one.metric("worker_loading_count_per_step") == NO_COUNT
+    told = culprits(one, FACT_SELECTORS["worker_loading"], 0.5)
+    assert [count(culprit.calls_per_step) for culprit in told] == ["–", "–"]
 
 
 def test_what_workers_do_is_told_by_line_or_by_what_libraries_do() -> None:

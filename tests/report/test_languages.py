@@ -32,6 +32,7 @@ SMALL = Catalogue(
         "the fix saves {gain}": "修复可省 {gain}",
         "{cause} takes {share} of each step": "{cause}占每步的 {share}",
         "{one}; {other}": "{one}；{other}",
+        "{one} – {other}": "{one} – {other}",
         "Look at `torch.compile`.": "看看 `torch.compile`。",
         "Why": "原因",
     }
@@ -59,6 +60,23 @@ def test_a_finished_text_is_said_by_the_templates_that_fit(english: str, told: s
 def test_markdown_keeps_code_links_and_its_marks() -> None:
     english = "# Forward\n\n- **Why.** Forward\n\n| Why | x |\n|:--|--:|\n| Forward | `Forward` |\n\n```\nForward\n```"
     told = "# 前向\n\n- **原因。** 前向\n\n| 原因 | x |\n|:--|--:|\n| 前向 | `Forward` |\n\n```\nForward\n```"
+    assert markdown_spoken(english, SMALL.translated) == told
+
+
+@pytest.mark.parametrize(
+    ("english", "told"),
+    [
+        (
+            "# <code>my&#124;gan &#96;v2&#96;.py</code> takes 12 % of each step",
+            "# <code>my&#124;gan &#96;v2&#96;.py</code>占每步的 12 %",
+        ),
+        ("| a&#124;b takes 12 % of each step |", "| a&#124;b 占每步的 12 % |"),
+        ("&#60;img&#62; takes < 0.1 % of each step", "&#60;img>占每步的 < 0.1 %"),
+        ("`a &lt; b` takes 12 % of each step", "`a &lt; b`占每步的 12 %"),
+        ("### 1. Forward – `train.py:41`", "### 1. 前向 – `train.py:41`"),
+    ],
+)
+def test_markdown_in_another_language_is_escaped_as_it_was(english: str, told: str) -> None:
     assert markdown_spoken(english, SMALL.translated) == told
 
 

@@ -9,9 +9,9 @@ import pytest
 from diagnose.document.headline import headline_of
 from diagnose.document.leads import is_healthy, leading, leads
 from diagnose.document.model import Document, Line, RowAccount, Spender
-from diagnose.document.text import short_name
+from diagnose.document.text import rough_part, short_name
 from diagnose.report import sentences
-from diagnose.report.account import looks, names_in
+from diagnose.report.account import looks, names_in, table
 from diagnose.report.markdown import markdown
 
 from . import documents
@@ -62,6 +62,29 @@ def test_the_largest_headroom_leads_where_no_rule_fires() -> None:
     )
     assert second == "`cat` (Host operators): 30.0 ms, 30 % of the step, up to 8.0 ms to gain."
     assert names_in(document.ledger[1], document) == "`cat` 30 %, `sort` 20 %"
+
+
+def test_what_may_be_gained_is_not_rounded_up_past_what_it_takes() -> None:
+    document = unplanned(compute=40, python=60)
+    # 105 ms of which 105.4 would be rounded to 110
+    assert rough_part(105.4, 106.0) == "105"
+    assert rough_part(94.0, 106.0) == "94"
+    long = "/app/xDiT/xfuser/model_executor/models/transformers/attention_of_flux.py:141"
+    document.account = [RowAccount(row="compute", spenders=[spender(long, 30, 100, 20)])]
+    # of a path the end tells which
+    assert names_in(document.ledger[0], document) == "`…s/transformers/attention_of_flux.py:141` 30 %"
+
+
+def test_the_account_tells_how_much_its_rows_take_and_not_what_else_has_a_name() -> None:
+    document = unplanned(compute=50, host_work=30, python=20)
+    change(document, named_share=1.0)
+    document.account = [
+        RowAccount(row="compute", spenders=[spender("gemm", 25, 100, 40), spender("add", 6, 100, 6)]),
+        RowAccount(row="python", spenders=[spender("train.py:41", 14, 100, 14)]),
+    ]
+    shown = table(document)
+    assert shown is not None
+    assert shown.notes[-1] == "The rows here take 45 % of the step."
 
 
 def test_a_name_in_several_rows_is_one_lead() -> None:

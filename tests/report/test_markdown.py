@@ -246,6 +246,13 @@ def test_a_run_whose_fixes_could_not_be_judged_is_not_called_healthy() -> None:
     assert "no fix we know of" not in report
 
 
+def test_of_a_recording_without_steps_no_number_is_of_a_step() -> None:
+    document = documents.sick()
+    change(document.steps, step_source="whole trace")
+    for report in (markdown(document), fragment(document)):
+        assert "Calls per step" not in report and ">Per step<" not in report and "| Per step" not in report
+
+
 def test_a_crash_says_what_happened_what_was_recorded_and_what_to_try() -> None:
     report = markdown(documents.crashed())
     assert "failed with exit code 1" in report
@@ -325,11 +332,21 @@ def test_long_examples_are_cut_above_the_folds_and_whole_below() -> None:
     document = documents.sick()
     change(document.findings[0].fix, before="a\nb", after="\n".join("uvwxyz"))
     report = markdown(document)
-    assert "now\nfor x, y in loader:\n# with the fix, for example\nu\nv\nw\n# …\n" in above_the_folds(report)
+    assert (
+        "now\nfor x, y in loader:\n# an example of the fix, in other code\nu\nv\nw\n# …\n"
+        in above_the_folds(report)
+    )
     assert (
         "# before\na\nb\n\n# after\nu\nv\nw\nx\ny\nz\n"
         in folds(report)["1. Load batches in worker processes"]
     )
+
+
+def test_a_fix_of_how_the_script_is_started_shows_no_line_to_change() -> None:
+    document = documents.sick()
+    change(document.findings[0].fix, before="a", after="b", intervention="allocator")
+    report = above_the_folds(markdown(document))
+    assert "for x, y in loader" not in report and "```python" not in report
 
 
 def test_findings_for_which_there_is_no_room_are_folded_whole() -> None:

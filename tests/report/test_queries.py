@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import html
+import io
+import re
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
+from rich.console import Console
 
 from diagnose.document.queries import line_to_change, place, planned, ways_instead
 from diagnose.judge.rules import load_rules
+from diagnose.report import sentences
+from diagnose.report.brief import brief
+from diagnose.report.markdown import markdown
+from diagnose.report.page import fragment
+from diagnose.report.terminal import print_summary
 
 from . import documents
 
@@ -31,6 +42,22 @@ def test_the_costliest_line_stands_for_its_function_if_that_takes_most(
     finding.culprits, finding.ms_per_step, finding.fix.call_sites = culprits, 10.0, []
     found = place(finding)
     assert (found.line if found is not None else None) == line
+
+
+def test_where_the_time_is_spent_elsewhere_both_lines_are_told() -> None:
+    document = documents.sick()
+    finding = planned(document)[0]
+    assert sentences.where(finding) == "`train.py:41`"
+    call = {"file": "a `b`.py", "line": 33, "source": "loader = DataLoader(data)"}
+    documents.change(finding.fix, call_sites=[call])
+    told = "a 'b'.py:33, time at train.py:41"
+    assert sentences.where(finding) == "`a 'b'.py:33`, time at `train.py:41`"
+    for page in (markdown(document), fragment(document)):
+        assert told in re.sub(r"</?code>|`", "", html.unescape(page))
+    stream = io.StringIO()
+    print_summary(document, Path("out"), Console(file=stream, width=100, color_system=None))
+    assert told in stream.getvalue()
+    assert brief(document).fixes[0].where == ["a `b`.py:33", "train.py:41"]
 
 
 def test_a_fix_is_told_at_the_one_call_that_it_changes() -> None:

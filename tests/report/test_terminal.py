@@ -9,10 +9,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from diagnose.document.model import Patch, Written
+from diagnose.document import savings
+from diagnose.document.model import Patch, RowAccount, Spender, Written
+from diagnose.document.queries import planned
 from diagnose.report import sentences
 from diagnose.report.brief import brief
+from diagnose.report.console import stderr_console
 from diagnose.report.markdown import markdown
+from diagnose.report.page import page
 from diagnose.report.terminal import HEIGHT, print_headline, print_summary, print_verification
 from diagnose.trace.notes import GPU_UNRECORDED, UNSEEN_WORK
 
@@ -249,6 +253,39 @@ def test_the_change_that_makes_the_first_fix_is_shown_with_the_command_that_make
     assert len(shown.splitlines()) <= HEIGHT
 
 
+def test_a_stream_that_is_not_utf_8_is_written_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    stream = io.TextIOWrapper(written, encoding="ascii", errors="backslashreplace")
+    monkeypatch.setattr("sys.stderr", stream)
+    print_summary(documents.sick(), Path("out"), stderr_console())
+    stream.flush()
+    shown = written.getvalue().decode()
+    assert "saves 2.9-4.1 ms a step, 24-33 % - step then 8.7 ms" in shown
+    assert "####" in shown and "\\" not in shown
+
+
+@pytest.mark.parametrize(("width", "named"), [(60, False), (100, True)])
+def test_names_of_the_ledger_are_left_out_where_there_is_no_room(width: int, named: bool) -> None:
+    document = documents.sick()
+    spender = Spender(
+        name="aten::convolution", kind="operator", ms_per_step=4.0, share=0.3, count_per_step=1, headroom_ms=0
+    )
+    document.account = [RowAccount(row=document.ledger[0].row, spenders=[spender])]
+    shown = summary(document, width=width)
+    assert ("aten::" in shown) == named and "…" not in shown
+
+
+def test_a_step_is_not_rounded_below_the_floor() -> None:
+    document = documents.sick()
+    row = document.plan[0]
+    # two digits of 120 ms are tens
+    row.step_ms_after, row.cumulative_ms = 71.6, 120.0
+    document.upper_bound_ms = 71.5
+    assert savings.then(row, document) == "step then 71.6 ms"
+    document.upper_bound_ms = 60.0
+    assert savings.then(row, document) == "step then 70 ms"
+
+
 def test_commands_name_the_folders_and_the_python_that_there_are() -> None:
     document = documents.sick()
     document.findings[0].fix.intervention = "dataloader"
@@ -262,6 +299,31 @@ def test_commands_name_the_folders_and_the_python_that_there_are() -> None:
     document.written.run = "/elsewhere/run"
     assert sentences.verify_command(document) == ".venv/bin/python -m diagnose verify /elsewhere/run"
     assert "`.venv/bin/python -m diagnose compare /elsewhere/run`" in sentences.then(document)
+
+
+@pytest.mark.parametrize(
+    ("safeties", "fixes", "options"),
+    [
+        ({"fp32-no-autocast": "numerics"}, "fix 2", " --allow numerics"),
+        ({"input-wait-no-workers": "exact"}, "fix 1", ""),
+        (
+            {"input-wait-no-workers": "exact", "fp32-no-autocast": "numerics"},
+            "fixes 1 and 2",
+            " --allow numerics",
+        ),
+    ],
+)
+def test_the_command_that_measures_tries_the_fixes_that_it_is_said_to(
+    safeties: dict[str, str], fixes: str, options: str
+) -> None:
+    document = documents.two_fixes()
+    for finding in planned(document):
+        made = safeties.get(finding.rule)
+        change(finding.fix, safety=made or "manual", intervention="dataloader" if made else "")
+    assert sentences.verify_command(document) == f"python -m diagnose verify{options}"
+    told = f"measures {fixes} by running the script as it is and changed"
+    assert f"{told}." in sentences.to_verify(document)
+    assert f"<p>This {told}:</p>" in page(document, None)
 
 
 @pytest.mark.parametrize("ended", ["crashed", "killed"])

@@ -235,7 +235,7 @@ def test_the_report_says_which_fixes_are_in_the_patch_and_how_to_measure() -> No
     document.run.cwd = "/job"
     report = markdown(changed(document, patch={"patched": [first.rule], "unpatched": {}}))
     assert "`git apply fixes.diff` makes fix 1; type it in `/job`." in report
-    assert "`python -m diagnose verify` runs the script" in report
+    assert "`python -m diagnose verify` measures fix 1 by running the script" in report
     for came_of_it, is_offered in {"faster": False, "failed": False, "too_noisy": True}.items():
         first.saving.verdict = came_of_it
         assert ("diagnose verify" in markdown(changed(document, verification=proof(tried())))) == is_offered

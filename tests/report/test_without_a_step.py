@@ -53,6 +53,17 @@ def test_no_report_lists_what_could_not_be_judged(render: object, torch_imported
     assert "judged" not in report.lower() and "host-sync" not in report
 
 
+def test_a_trace_without_a_whole_step_lists_no_rules_and_no_step_clock() -> None:
+    document = documents.sick()
+    failed = [finding for finding in document.findings if finding.error]
+    document.findings = [finding for finding in document.findings if finding not in failed]
+    change(document, ledger=[], plan=[])
+    change(document.run, recorded_by_us=False)
+    change(document.steps, clock="trace", step_source="whole trace", complete=0)
+    for report in (markdown(document), fragment(document)):
+        assert "host-sync" not in report and "judged" not in report and "Step clock" not in report
+
+
 def test_how_it_ended_is_said_beside_it() -> None:
     document = unrecorded()
     document.run.ended = "timeout"
@@ -66,7 +77,7 @@ def test_where_steps_were_seen_the_verdict_is_another(torch_imported: bool | Non
     document = documents.crashed()
     document.run.torch_imported = torch_imported
     assert headline_of(document) == "The script failed before a complete step was recorded"
-    assert "Not judged" in markdown(document)
+    assert "## What happened" in markdown(document)
 
 
 @pytest.mark.parametrize(("ended", "how"), [("crashed", "failed"), ("killed", "was killed")])

@@ -86,7 +86,7 @@ def test_what_only_some_steps_take_longer_is_no_steady_run(tmp_path: Path) -> No
     path.write_text("".join(line for line in lines if '"change"' not in line))
     # the last twenty windows take 120 ms a step on average, the first twenty 100
     assert sentences(told(tmp_path))[0] == (
-        "No change for good was noticed, but in the last third of the time steps took 20 % longer than in "
+        "No lasting change was noticed, but in the last third of the time steps took 20 % longer than in "
         "the first, on average; a typical one 100 ms."
     )
 

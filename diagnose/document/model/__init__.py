@@ -63,6 +63,7 @@ from diagnose.document.model.verification import Peak as Peak
 from diagnose.document.model.verification import Results as Results
 from diagnose.document.model.verification import TrialState as TrialState
 from diagnose.document.model.verification import Verification as Verification
+from diagnose.document.model.watched import WatchLine as WatchLine
 
 # Badges that other code asks for.
 GPU_NOT_RECORDED = "GPU not recorded"
@@ -74,5 +75,5 @@ DISTORTED = "distorted"
 CUT_RECORDING = "cut recording"
 DAMAGED_RECORDING = "damaged recording"
 
-Place = Culprit | CallSite | Line
+Place = Culprit | CallSite | Line | SeldomWork | WatchLine
 """What stands at a line of the user's own code."""

@@ -23,10 +23,10 @@ class Line(Struct, kw_only=True):
     backward_ms: Annotated[
         float,
         described(
-            "What autograd takes for its operators, ms; it lies under the line that calls the backward."
+            "What autograd takes for its operators, ms; it is not in self_ms of the line that calls it."
         ),
     ] = 0.0
-    share: Annotated[float, described("total_ms of the step, 0–1.")]
+    share: Annotated[float, described("self_ms and backward_ms of the step, 0–1.")]
     calls_per_step: Annotated[float, described("Calls made from it.")]
     is_part: Annotated[bool, described("It calls the backward or the optimizer's step.")] = False
 

@@ -74,7 +74,8 @@ class Document(Struct, kw_only=True):
         list[RowAccount], described("Who spends each row of the ledger; small rows have none.")
     ] = []
     named_share: Annotated[
-        float | None, described("Of the step, 0–1: what has a name in the account. Null without a step.")
+        float | None,
+        described("Of the step, 0–1: what has a name, listed in the account or not. Null without a step."),
     ] = None
     seldom: Annotated[
         list[SeldomWork],

@@ -29,7 +29,9 @@ class Culprit(Struct, kw_only=True):
     line: Annotated[int, described("From 1.")]
     function: Annotated[str, described("The function the line stands in.")]
     source: Annotated[str, described("The line's text; empty where the file is not at hand.")]
-    calls_per_step: Annotated[float, described("How often it does what the finding is about.")]
+    calls_per_step: Annotated[
+        float | None, described("How often it does what the finding is about; null where not known.")
+    ]
     ms_per_step: Annotated[float, described("What that takes, ms.")]
     via: Annotated[
         str,

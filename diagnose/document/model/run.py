@@ -205,7 +205,9 @@ class Spender(Struct, kw_only=True):
     line: Annotated[int | None, described("From 1; null for other names.")] = None
     ms_per_step: Annotated[float, described("What it spends of the row, ms.")]
     share: Annotated[float, described("Of the step, 0–1.")]
-    count_per_step: Annotated[float, described("How many of its events there are in a step.")]
+    count_per_step: Annotated[
+        float | None, described("How many of its events there are in a step; null where not known.")
+    ]
     headroom_ms: Annotated[
         float | None,
         described(

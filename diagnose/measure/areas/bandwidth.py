@@ -8,11 +8,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from diagnose.measure.areas.ranks import ONE_RANK
 from diagnose.measure.collectives import BUS_FACTORS, LARGE_BYTES, bus_bytes, collectives, message_bytes
 from diagnose.measure.links import link_gb_per_s
 from diagnose.measure.measured import Measured, Value, metric
-from diagnose.measure.missing import NO_GPU, NO_STEPS, Missing, Unknown
+from diagnose.measure.missing import NO_GPU, NO_STEPS, ONE_RANK, Missing, Unknown
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows
 

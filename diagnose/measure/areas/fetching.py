@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 
@@ -66,7 +67,9 @@ def _looks_at_workers(measured: Measured) -> pd.DataFrame:
 
 
 def lines_of_workers(measured: Measured) -> list[LineTime] | Missing:
-    """The script's lines by their share of the fetches in workers, costliest first."""
+    """The script's lines by their share of the fetches in workers, costliest first. How often they run is
+    not known: looks do not count.
+    """
     looks = _looks_at_workers(measured)
     whole = float(looks["count"].sum())
     if whole < LOOKS_AT_LEAST:
@@ -76,7 +79,7 @@ def lines_of_workers(measured: Measured) -> list[LineTime] | Missing:
         file, line, function = there[PLACE].iloc[0]
         calls = str(there.groupby("calls")["count"].sum().idxmax()) or NO_FRAME
         share = float(there["count"].sum()) / whole
-        found.append(LineTime(file, int(line), function, measured.fetches_per_step, share, share, calls))
+        found.append(LineTime(file, int(line), function, math.nan, share, share, calls))
     return sorted(found, key=lambda line: -line.share)
 
 
@@ -262,7 +265,7 @@ def _worker_loading(measured: Measured) -> list[FactPlace] | Missing:
     loader = known(feeding_loader(measured))
     made = loader.get("sample_made") or loader
     place = made.get("file") or "", int(made.get("line") or -1), made.get("function") or ""
-    return [FactPlace(*place, measured.fetches_per_step, ms)]
+    return [FactPlace(*place, math.nan, ms)]
 
 
 @fact_selector("item_conversions", "calls of `torch.tensor` for single items of a batch, in the main process")

@@ -16,6 +16,7 @@ from diagnose.measure.view import Rows, category_matches, lies_in
 
 MIN_SAMPLES = 15  # five for each third of the series
 MIN_STEPS = 100  # fewer may still fill caches and buffers
+ENOUGH = f"--plain-steps {2 * MIN_STEPS}"  # memory is read after some of them only
 # of a tensor: what is appended then is a number
 NUMBER = r"^<built-in method (item|tolist) of "
 APPEND = (
@@ -155,10 +156,10 @@ def _memory_growth_bytes(measured: Measured) -> Value | Missing:
     if series is None:
         return Missing("the memory in use was not recorded")
     if len(series) < MIN_SAMPLES:
-        return Missing(f"memory was read in fewer than {MIN_SAMPLES} plain steps", "--plain-steps")
+        return Missing(f"memory was read in fewer than {MIN_SAMPLES} plain steps", ENOUGH)
     steps = measured.recording.memory_steps(len(series))
     if steps[-1] < MIN_STEPS:
-        return Missing(f"memory was read in fewer than {MIN_STEPS} plain steps", "--plain-steps")
+        return Missing(f"memory was read in fewer than {MIN_STEPS} plain steps", ENOUGH)
     return steady_growth(series, steps)
 
 

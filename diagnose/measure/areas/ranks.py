@@ -10,13 +10,8 @@ from diagnose.measure.job import Job
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
-from diagnose.measure.missing import Missing, Unknown, known
+from diagnose.measure.missing import ONE_RANK, Missing, Unknown, known
 
-ONE_RANK = Missing(
-    "one rank was recorded",
-    "torchrun --nproc-per-node N -m diagnose YOUR_SCRIPT.py",
-    in_trace=Missing("one rank was recorded", "python -m diagnose FOLDER_OF_ALL_RANKS"),
-)
 TOO_LITTLE = Missing("too few steps were recorded on all ranks to find a late rank", "--steps")
 NO_LATE_RANK = Missing("no rank is last again and again")
 NO_CAUSE = Missing("no part of the step takes longer on the late rank than on the others")

@@ -129,8 +129,10 @@ def _slow_steps(measured: Measured) -> list[FactPlace] | Missing:
     steps_ms = _settled_ns(measured) / 1e6
     if not len(steps_ms):
         return NO_PLAIN_STEPS
-    if measured.metric("disturbed") or measured.metric("waits_in_vain"):
+    if measured.metric("disturbed"):
         return Missing("other processes kept every core busy, which makes steps slow at random")
+    if measured.metric("waits_in_vain"):
+        return Missing("threads often had no core, which makes steps slow at random")
     if measured.metric("shapes_differ"):
         return Missing("batches differ in shape, so step times differ anyway")
     slow = _unexplained(measured)

@@ -15,11 +15,13 @@ from diagnose.report.languages import spoken as spoken_language
 _Say = Callable[[str], str]
 _FENCE = "```"
 # what stands before a text of Markdown: of a heading, a list, a quotation
-_BEFORE = re.compile(r"\s*(?:#{1,6} |[-*] |\d+\. |> )?")
+_BEFORE = re.compile(r"\s*(?:#{1,6} |[-*] |> )?(?:\d+\. )?")
 _RULE = re.compile(r"\|[\s:|-]+\|")  # the line under a table's head
 _LABEL = re.compile(r"(\*\*)(.+?)(\*\*)")
 _TAG = re.compile(r"(</?(?:details|summary|b)>)")
-_LINK = re.compile(r"<https?://[^>]*>|\[[^\]]*\]\([^)]*\)")
+_HELD = re.compile(r"<https?://[^>]*>|\[[^\]]*\]\([^)]*\)|<code>.*?</code>")
+_CODE = re.compile(r"(`[^`]*`)")
+_MARK = re.compile(r"<(?! )|\||&(?=[#\w])")  # what reads as HTML or ends a cell
 _ASIDE = re.compile(r"(<(script|style|pre|textarea|svg)\b.*?</\2>|<!--.*?-->)", re.DOTALL)
 _INLINE = re.compile(r"<code[^>]*>(.*?)</code>", re.DOTALL)
 _ANY_TAG = re.compile(r"(<[^>]+>)")
@@ -52,18 +54,30 @@ def _line(line: str, spoken: _Say) -> str:
 def _text(text: str, spoken: _Say) -> str:
     """A text with what is bold in it, which is a sentence of its own."""
     pieces = _LABEL.split(text)
-    return "".join(piece if piece == "**" else _without_links(piece, spoken) for piece in pieces)
+    return "".join(piece if piece == "**" else _sentence(piece, spoken) for piece in pieces)
 
 
-def _without_links(text: str, spoken: _Say) -> str:
-    links: list[str] = []
+def _sentence(text: str, spoken: _Say) -> str:
+    """Said as plain text; links and code of HTML are held as they are."""
+    held: list[str] = []
 
-    def kept(link: re.Match[str]) -> str:
-        links.append(link[0])
-        return f"⟦{len(links) - 1}⟧"
+    def hold(part: re.Match[str]) -> str:
+        held.append(part[0])
+        return f"⟦{len(held) - 1}⟧"
 
-    held = _LINK.sub(kept, text)
-    return _KEPT.sub(lambda mark: links[int(mark[1])], _around(held, spoken))
+    marked = _HELD.sub(hold, text)
+    plain = _outside_code(html.unescape, marked)
+    told = _around(plain, spoken)
+    escaped = marked if told == plain else _outside_code(_escaped, told)
+    return _KEPT.sub(lambda mark: held[int(mark[1])], escaped)
+
+
+def _outside_code(change: _Say, text: str) -> str:
+    return "".join(part if index % 2 else change(part) for index, part in enumerate(_CODE.split(text)))
+
+
+def _escaped(text: str) -> str:
+    return _MARK.sub(lambda mark: f"&#{ord(mark[0])};", text)
 
 
 def _around(text: str, spoken: _Say) -> str:
@@ -72,9 +86,7 @@ def _around(text: str, spoken: _Say) -> str:
     if not core:
         return text
     start = text.index(core)
-    plain = html.unescape(core)
-    told = spoken(plain)
-    return text[:start] + (core if told == plain else told) + text[start + len(core) :]
+    return text[:start] + spoken(core) + text[start + len(core) :]
 
 
 def html_spoken(page: str, spoken: _Say = say) -> str:

@@ -18,13 +18,14 @@ import numpy as np
 
 from diagnose.document import savings, text
 from diagnose.document.model import Document, Finding
-from diagnose.document.queries import place, planned
+from diagnose.document.queries import planned
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import Measured
 from diagnose.measure.peak_moment import peak_rows
 from diagnose.measure.selection import SELECTORS, Selection, Selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
 from diagnose.predict.plan import Assessed
+from diagnose.report import sentences
 from diagnose.report.timeline.arrows import MOST as ARROWS
 from diagnose.report.timeline.arrows import Arrow, from_finding, held_back, longest
 from diagnose.trace.schema import Trace, Track
@@ -124,8 +125,7 @@ class _Annotated:
         self, lead: str, finding: Finding, document: Document, spans: Intervals, count_of_all: int
     ) -> Track:
         """The new track, with a slice a span; the spans are the longest of so many."""
-        line = place(finding)
-        where = text.clean(text.place(line), LONGEST_PLACE) if line else ""
+        where = text.end_of(sentences.where(finding).replace("`", ""), LONGEST_PLACE)
         title = text.clean(finding.fix.title)
         track = self._thread(f"{lead}{title}{f' – {where}' if where else ''}{_cut(len(spans), count_of_all)}")
         args = _about(finding, document, where, len(spans))

@@ -2,7 +2,7 @@
 
 class Ledger {
   constructor(table, picture) {
-    Object.assign(this, { picture, body: table.tBodies[0], foot: table.tFoot });
+    Object.assign(this, { picture, head: table.tHead, body: table.tBodies[0], foot: table.tFoot });
     this.original = { body: [...this.body.children], foot: [...this.foot.children] };
   }
 
@@ -20,8 +20,8 @@ class Ledger {
     const parts = [...new Set([...Object.keys(before), ...Object.keys(after)])];
     parts.sort((one, other) => size(other)[0] - size(one)[0] || size(other)[1] - size(one)[1]);
     const body = parts.map((part) => this.part(known[part] ?? { row: part, title: part, meaning: '' }, ...size(part), whole, left));
-    const foot = make('tr', {}, make('th', { scope: 'row' }, 'Step'), number(change(whole, left, less(left, whole - left))),
-      number(share(left > 0 ? 1 : 0)), make('td', { class: 'bars' }), make('td'));
+    const name = this.original.foot[0].cells[0].textContent;
+    const foot = this.line({}, [name], change(whole, left, less(left, whole - left)), share(left > 0 ? 1 : 0));
     return { body, foot: [foot] };
   }
 
@@ -29,15 +29,20 @@ class Ledger {
     const wide = (value) => `${whole > 0 ? Math.min(100, (100 * value) / whole).toFixed(2) : 0}%`;
     const bar = draw('svg', { class: 'bar', 'aria-hidden': 'true' },
       draw('rect', { class: 'before', width: wide(before), height: '100%' }), draw('rect', { class: 'fill', width: wide(after), height: '100%' }));
-    return make('tr', { 'data-row': row, class: rowClass(row) },
-      make('th', { scope: 'row' }, make('i', { class: 'swatch' }), cut(title)),
-      number(change(before, after, ms(after))), number(share(left > 0 ? after / left : 0)),
-      make('td', { class: 'bars' }, bar), make('td', { class: 'meaning' }, ...coded(meaning)));
+    return this.line({ 'data-row': row, class: rowClass(row) }, [make('i', { class: 'swatch' }), cut(title)],
+      change(before, after, ms(after)), share(left > 0 ? after / left : 0), [bar], coded(meaning));
+  }
+
+  // A row with a cell below each header. What takes most of a part is known of the step as it was only.
+  line(attributes, name, time, part, bar = [], meaning = []) {
+    const contents = [name, [time], [part], bar, [], meaning];
+    const cells = [...this.head.rows[0].cells].map(({ className }, index) =>
+      (index ? make('td', { class: className }, ...contents[index]) : make('th', { scope: 'row' }, ...contents[index])));
+    return make('tr', attributes, ...cells);
   }
 }
 
 const total = (ledger) => Object.values(ledger).reduce((sum, value) => sum + value, 0);
-const number = (content) => make('td', { class: 'num' }, content);
 const coded = (sentence) => sentence.split('`').map((part, index) => (index % 2 ? make('code', {}, part) : part));
 const change = (before, after, told) =>
   (ms(before) === ms(after) ? ms(after) : make('span', {}, make('span', { class: 'was' }, `${ms(before)} → `), told));
