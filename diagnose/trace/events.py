@@ -249,6 +249,12 @@ class Lane:
     def __len__(self) -> int:
         return len(self.in_file)
 
+    def leave_out_before(self, time_ns: int) -> None:
+        """Those that begin before have no usable time."""
+        count = int(np.searchsorted(self.start, time_ns))
+        self.in_file, self.start, self.dur = self.in_file[count:], self.start[count:], self.dur[count:]
+        self.dropped += count
+
     def take(self, name: str) -> NDArray[Any]:
         """A column; to be asked for once."""
         return self._parts.column(name)[self.in_file]

@@ -161,3 +161,13 @@ def test_a_wait_for_recorded_work_stays() -> None:
         event("aten::mm", 70, 5), launch(71, 2, 2), kernel("gemm", 74, 26, 2),
     )  # fmt: skip
     assert windows(trace) == [(0, 100, True)]
+
+
+def test_a_few_events_far_from_all_others_are_left_out() -> None:
+    ops = [event(f"aten::op{i * i}", 3_600_000_000 + 10 * i, 5) for i in range(200)]
+    trace = read(event("aten::zeros", 0, 5), *ops)
+    assert windows(trace) == [(3_600_000_000, 3_600_001_995, True)]
+    assert trace.notes[-1] == ("Left out: 1 event, 3,600.0 s away from all others. Their times may be wrong.")
+    assert windows(read(event("aten::zeros", 0, 5), *ops[:50]))[0][0] == 0  # 1 of 51 is not few
+    python = event("train.py(1): load", 0, 3_600_000_000, "python_function")
+    assert windows(read(python, event("aten::zeros", 0, 5), *ops))[0][0] == 0
