@@ -59,10 +59,11 @@ def trace_of(name: str, lanes: Lanes, file: TraceFile, damage: Damage, calls: Pa
     collective = device_lane.take("collective")
     device = device_table(device_lane, lanes.device, host, collective)
     allocations = memory_table(memory_lane)
+    several = merged(host.table, [pid for pid, _ in threads.tracks], host.borders.profiler_step)
     steps, lost = whole_steps(
         find_steps(host.table, device, host.borders),
         Tables(host.table, device, host_lane, device_lane),
-        Losses(damage.cut_off, damage.lost + dropped, may_have_gpu=_gpus(file) != []),
+        Losses(damage.cut_off, damage.lost + dropped, may_have_gpu=_gpus(file) != [], merged=bool(several)),
     )
     return Trace(
         source=name,
@@ -81,7 +82,7 @@ def trace_of(name: str, lanes: Lanes, file: TraceFile, damage: Damage, calls: Pa
         notes=(*notes, *_with_advice(steps, file)),
         doubts=(
             *doubts(host.table, device, allocations, len(_gpus(file) or ()), _backend(file)),
-            *merged(host.table, [pid for pid, _ in threads.tracks], host.borders.profiler_step),
+            *several,
             *lost,
         ),
         in_file=_in_file(first, threads, lanes),
