@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import NamedTuple
 
 from diagnose.trace.decode import (
@@ -28,13 +29,18 @@ _BETWEEN_EVENTS = re.compile(rb'(?<=\})(?:\s*,)?\s*(?=\{\s*"|\{\s*\})')
 LIST_START = re.compile(rb"\s*\[")
 _MAX_TAIL = 2**24  # what follows the last event is small; a file without borders between events is no trace
 
+_CONTROL = re.compile(rb"[\x00-\x1f]")
 # What is wrong, its pattern, its replacement: applied only to an event that cannot be decoded as it is.
-_REPAIRS = (
+_REPAIRS: tuple[tuple[str, re.Pattern[bytes] | None, bytes | Callable[[re.Match[bytes]], bytes]], ...] = (
     ("invalid UTF-8", None, b""),
     ("NaN or Infinity", re.compile(rb"(?<=[:\[,\s])-?(?:NaN|Infinity|nan|inf)(?=\s*[,\]}])"), b"null"),
     ("trailing commas", re.compile(rb",(?=\s*[\]}])"), b""),
     ("stray backslashes", re.compile(rb'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})'), rb"\\\\"),
-    ("control characters", re.compile(rb"[\x00-\x1f]"), b" "),
+    (  # in texts: between them a line may end
+        "control characters",
+        re.compile(rb'"(?:[^"\\]|\\.)*"|[\x00-\x08\x0b\x0c\x0e-\x1f]', re.DOTALL),
+        lambda match: _CONTROL.sub(b" ", match[0]),
+    ),
 )
 
 
@@ -79,13 +85,20 @@ def _event(text: bytes, decimals: bool, wrong: Counter[str]) -> Event | None:
     try:
         return decode_event(text, decimals)
     except DECODE_ERRORS:
-        repaired = _repaired(text, wrong)
+        pass
+    if event := _without_args(text, wrong):
+        return event
+    repaired = _repaired(text, wrong)
     try:
         return decode_event(repaired, decimals)
     except DECODE_ERRORS:
-        pass
+        return _without_args(repaired, wrong)
+
+
+def _without_args(text: bytes, wrong: Counter[str]) -> Event | None:
+    """The event if only its arguments are not as expected."""
     try:
-        event = decode_without_args(repaired)
+        event = decode_without_args(text)
     except DECODE_ERRORS:
         return None
     wrong["arguments of an unknown form"] += 1
