@@ -52,33 +52,51 @@ class Damage(NamedTuple):
     cut_off: bool = False
 
 
-def salvage(data: bytes | bytearray, decimals: bool = False, before: int = 0) -> tuple[TraceFile, Damage]:
-    """All whole events of a damaged file, its top-level fields as far as they are
-    whole, and what was lost.
+class Salvage:
+    """All whole events of damaged parts of a file, and what was wrong with them or lost."""
 
-    ``TraceFile.events`` is None where no list of events begins. ``before``: how many
-    events of the file were read already.
-    """
-    start = LIST_START.match(data) if is_list(data) else EVENTS_START.search(data)
-    if start is None:
-        return TraceFile(), Damage()
-    pieces = _BETWEEN_EVENTS.split(data[start.end() :])
-    last = pieces.pop()
-    wrong: Counter[str] = Counter()
-    lost = 0
-    events: list[Event] = []
-    for piece in pieces:
-        event = _event(piece, decimals, wrong)
-        if event is None:
-            lost += 1
-        else:
-            events.append(event)
-    final, rest = _last_event(last, decimals, wrong)
-    events.extend(final)
-    file, ended = _top_level(bytes(data[: start.end()]), rest)
-    file.events = events
-    sentences = _sentences(wrong, lost, before + len(events), last if not final else b"", ended)
-    return file, Damage(tuple(sentences), lost, not ended)
+    def __init__(self) -> None:
+        self._wrong: Counter[str] = Counter()
+        self._lost = 0
+
+    def __add__(self, other: Salvage) -> Salvage:
+        both = Salvage()
+        both._wrong, both._lost = self._wrong + other._wrong, self._lost + other._lost
+        return both
+
+    def events(self, text: bytes | bytearray, decimals: bool) -> list[Event]:
+        """Of a part that ends where an event does."""
+        return self._whole(_BETWEEN_EVENTS.split(text), decimals)
+
+    def file(self, data: bytes | bytearray, decimals: bool, before: int) -> tuple[TraceFile, Damage]:
+        """The events of the end of a file, with its head before them, its top-level fields as far as they are
+        whole, and what was lost of all of it.
+
+        ``TraceFile.events`` is None where no list of events begins. ``before``: how many
+        events of the file were read already.
+        """
+        start = LIST_START.match(data) if is_list(data) else EVENTS_START.search(data)
+        if start is None:
+            return TraceFile(), Damage()
+        *pieces, last = _BETWEEN_EVENTS.split(data[start.end() :])
+        events = self._whole(pieces, decimals)
+        final, rest = _last_event(last, decimals, self._wrong)
+        events.extend(final)
+        file, ended = _top_level(bytes(data[: start.end()]), rest)
+        file.events = events
+        return file, self.damage(before + len(events), last if not final else b"", ended)
+
+    def damage(self, kept: int, tail: bytes = b"", ended: bool = True) -> Damage:
+        """``kept``: how many events of the file were read."""
+        return Damage(
+            tuple(_sentences(self._wrong, self._lost, kept, tail, ended)), self._lost, cut_off=not ended
+        )
+
+    def _whole(self, pieces: list[bytes], decimals: bool) -> list[Event]:
+        found = [_event(piece, decimals, self._wrong) for piece in pieces]
+        events = [event for event in found if event is not None]
+        self._lost += len(found) - len(events)
+        return events
 
 
 def _event(text: bytes, decimals: bool, wrong: Counter[str]) -> Event | None:
