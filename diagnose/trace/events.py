@@ -57,7 +57,10 @@ class Lanes:
 
     @property
     def nbytes(self) -> int:
-        return self.host.parts.nbytes + self.device.parts.nbytes + self.memory.parts.nbytes
+        host, device = self.host, self.device
+        columns = (host.parts, device.parts, self.memory.parts)
+        texts: tuple[Codes[Any], ...] = (host.names, host.stacks, host.shapes, host.dtypes, device.names)
+        return sum(part.nbytes for part in columns) + sum(codes.nbytes for codes in texts)
 
     def add(self, events: Sequence[Event]) -> None:
         """The next batch of events, in the file's order."""

@@ -44,7 +44,7 @@ def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path 
     lanes = Lanes()
     with opened(blocks, content.name, EXPORT) as database:
         export = _Export(database, content.name)
-        for batch in memory.watched(content, export.events(), lambda: lanes.nbytes):
+        for batch in memory.watched(content, export.events(), lambda: lanes.nbytes + export.text_bytes):
             lanes.add(batch)
         file = export.about()
         graphs_whole = export.has_whole_graphs()
@@ -90,6 +90,7 @@ class _Export:
         self._processes = self._found_processes()
         self._process = self._processes[0].number if self._processes else None
         self._texts = dict(self._all("StringIds", "id", "value"))
+        self.text_bytes = sum(len(text) for text in self._texts.values() if isinstance(text, (str, bytes)))
 
     def _found_processes(self) -> list[_Process]:
         """Those with work on GPUs, that with most of it first."""

@@ -115,6 +115,14 @@ def test_a_limit_on_memory_is_kept_or_the_trace_refused(monkeypatch: pytest.Monk
     assert len(read_trace(io.BytesIO(data)).host) == 3000, "half of the free memory is plenty"
 
 
+def test_texts_count_towards_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = encoded(*(event(f"op{i}" + 1000 * "x", i) for i in range(1000)))  # 1 MB, and 4 times that
+    cut_small(monkeypatch, 10_000)
+    assert len(read_trace(io.BytesIO(data), memory_limit=6_000_000).host) == 1000
+    with pytest.raises(TraceUnreadable, match="needs more memory than the limit"):
+        read_trace(io.BytesIO(data), memory_limit=3_000_000)
+
+
 def test_memory_events_count_towards_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     # 41 bytes each, and 4 times that for the tables
     data = encoded(event("op", 0), *(block(i, 512, 1024, 2048) for i in range(3000)))
