@@ -74,9 +74,9 @@ def number_threads(lane: Lane, columns: HostColumns) -> Threads:
 
 
 def host_table(
-    lane: Lane, columns: HostColumns, threads: Threads, thread_names: dict[int, str], calls: Calls
+    lane: Lane, columns: HostColumns, threads: Threads, thread_names: dict[tuple[Any, int], str], calls: Calls
 ) -> Host:
-    """The HOST table of a lane of host events. ``thread_names`` are by recorded thread id."""
+    """The HOST table of a lane of host events. ``thread_names``: see `Others`."""
     names = [name or "" for name in columns.names]
     name_code = lane.take("name")
     marks = [parse_mark(name) for name in names]
@@ -113,7 +113,8 @@ def host_table(
         "dtypes": _json_text(lane.take("dtypes"), is_op, columns.dtypes),
     }
     names_of_threads = {
-        number: thread_names.get(tid, f"thread {tid}") for number, tid in enumerate(threads.recorded)
+        number: thread_names.get((pid, tid)) or thread_names.get((None, tid), f"thread {tid}")
+        for number, ((pid, _), tid) in enumerate(zip(threads.tracks, threads.recorded, strict=True))
     }
     borders = _borders(kind, name_code, names, marks, ~lane.take("unfinished"))
     return Host(

@@ -205,3 +205,12 @@ def test_top_level_information() -> None:
         trace.info["rocprofiler-sdk_version"],
         "record_shapes" in trace.info,
     ) == (1, 1.1, False)
+
+
+def test_threads_of_two_processes_with_the_same_id_keep_their_names() -> None:
+    named = [
+        {"ph": "M", "name": "thread_name", "pid": pid, "tid": 1, "args": {"name": name}}
+        for pid, name in ((100, "of the first"), (200, "of the second"))
+    ]
+    trace = read(event("a", 0, pid=100), event("b", 1, pid=200), event("c", 2, pid=300), *named)
+    assert list(trace.threads.values()) == ["of the first", "of the second", "of the second"]
