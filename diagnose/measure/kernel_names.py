@@ -12,7 +12,7 @@ KEPT_END = 24  # of a longer one: Triton's names end in their number
 _REDUCED = {
     "fp8": r"e4m3|e5m2|fp8|float8|(?<![a-z0-9])f8|nvjet_(sm\d+_)?r?q",
     "int8": r"int8|imma|(?<![a-z0-9])i8",
-    "bf16": r"bf16|bfloat16|DF16b|ck::.*\bunsigned short\b|nvjet_(sm\d+_)?t|Cijk_A\w{3}_B\w{3}_B",
+    "bf16": r"bf16|bfloat16|DF16b|^(?=.*ck::).*\bunsigned short\b|nvjet_(sm\d+_)?t|Cijk_A\w{3}_B\w{3}_B",
     # not of MIOpen's copies, `…_16x32_half`: any 16 bits
     "fp16": r"f16|fp16|(?<![0-9a-z]_)half|h884|h1688|h16816|hgemm|nvjet_(sm\d+_)?h|Cijk_A\w{3}_B\w{3}_H",
     "tf32": r"tf32|s1688",

@@ -184,19 +184,24 @@ def device_ledger(view: View, ordinal: int) -> Ledger:
     late = late_starts(view)
     idle = subtract(idle, late.waits(here[late.rows] & late.in_doubt))
     queued = intersect(idle, late.waits(here[late.rows] & ~late.in_doubt))
-    claims = {**busy, "queued": queued, **_idle_claims(view, subtract(idle, queued))}
+    claims = {**busy, "queued": queued, **_idle_claims(view, ordinal, subtract(idle, queued))}
     return Ledger(f"GPU {ordinal}", view.span, _peeled(view.span, claims, rest="unattributed"))
 
 
-def _idle_claims(view: View, idle: Intervals) -> dict[str, Intervals]:
+def _idle_claims(view: View, ordinal: int, idle: Intervals) -> dict[str, Intervals]:
     """What the host did while the device was idle, most specific cause first."""
-    dispatching = dispatching_threads(view)
+    parts = [_claims(view, on_threads, part) for on_threads, part in by_threads(view, ordinal, idle)]
+    return {row: np.concatenate([claims[row] for claims in parts]) for row in parts[0]}
+
+
+def _claims(view: View, on_threads: np.ndarray, idle: Intervals) -> dict[str, Intervals]:
+    """The same of idle time that these threads explain (a flag for each host event)."""
 
     def of(test: np.ndarray) -> Intervals:
-        return intersect(idle, view.host_intervals(np.flatnonzero(test & dispatching)))
+        return intersect(idle, view.host_intervals(np.flatnonzero(test & on_threads)))
 
     work = of(among(view.kind, ("op", "runtime")))
-    sync_calls = np.flatnonzero(is_sync_call(view) & dispatching)
+    sync_calls = np.flatnonzero(is_sync_call(view) & on_threads)
     return {
         "input_wait": of(view.loader_next),
         "first_calls": intersect(idle, first_calls(view)[1]),
@@ -210,7 +215,7 @@ def _idle_claims(view: View, idle: Intervals) -> dict[str, Intervals]:
         "host_work": work,
         # Without operators in the recording, nothing tells Python from dispatching.
         "python": subtract(idle, _queued(view))
-        if (dispatching & (view.kind == "op")).any()
+        if (dispatching_threads(view) & (view.kind == "op")).any()
         else NO_INTERVALS,
     }
 
@@ -293,6 +298,26 @@ def dispatching_threads(view: View) -> np.ndarray:
     launching[tid[launches[launches >= 0]]] = True
     launching[view.trace.training_thread] = True
     return launching[tid]
+
+
+def by_threads(view: View, ordinal: int, idle: Intervals) -> list[tuple[np.ndarray, Intervals]]:
+    """The device's idle time in parts, each with the host events that can explain it (a flag for each): those
+    of the thread that launches what the device runs next; of the training thread and its autograd threads
+    too, which wait for each other and for that thread. Where the launch is not known, of all threads that
+    launch.
+    """
+    tid, launch = view.host["tid"].to_numpy(), view.device["launch"].to_numpy()
+    here = np.flatnonzero(view.device["device"].to_numpy() == ordinal)
+    feeding, main = np.unique(tid[launch[here[launch[here] >= 0]]]), view.trace.training_thread
+    training = np.intersect1d(feeding, tid[view.host["backward"].to_numpy()])
+    if main in feeding or not (tid[launch[launch >= 0]] == main).any():  # it does not feed others alone
+        training = np.append(training, main)
+    launching = np.append(np.append(tid, -1)[launch[here]], main if main in training else -1)
+    launching = launching[np.searchsorted(view.device["start_ns"].to_numpy()[here], idle[:, 1])]
+    parts = [(dispatching_threads(view), idle[launching < 0])]
+    for thread in np.unique(launching[launching >= 0]).tolist():
+        parts.append((np.isin(tid, [*training.tolist(), thread]), idle[launching == thread]))
+    return parts
 
 
 def after_sync(view: View, idle: Intervals, sync_calls: np.ndarray) -> Intervals:

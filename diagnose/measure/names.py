@@ -80,7 +80,11 @@ class Names(NamedTuple):
 
 def step_ranges(view: Selection) -> np.ndarray:
     """Which events are ranges around a step, which say nothing of who works in it."""
-    return np.asarray(view.kind == "annotation") & view.name_matches(_STEP_RANGE)
+    around_step = view.name_matches(_STEP_RANGE)
+    if view.trace.step_source == "annotation":
+        begins_step = np.isin(view.host["start_ns"].to_numpy(), view.trace.steps["start_ns"].to_numpy())
+        around_step |= begins_step & view.on_training_thread
+    return np.asarray(view.kind == "annotation") & around_step
 
 
 class Naming:

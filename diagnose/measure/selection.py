@@ -23,6 +23,7 @@ from diagnose.measure.ledger import (
     BUSY_ROWS,
     Ledger,
     after_sync,
+    by_threads,
     dispatching_threads,
     is_sync_call,
     step_ledger,
@@ -134,8 +135,13 @@ class Selection(View):
 
     def sync_idle(self, calls: Rows) -> Intervals:
         """Idle time the ledger files under host sync that follows from these calls."""
-        claimed = np.concatenate([self.host_intervals(calls), after_sync(self, self.idle, calls)])
-        return intersect(self.ledger.rows.get("host_sync", NO_INTERVALS), claimed)
+        if "host_sync" not in self.ledger.rows:
+            return NO_INTERVALS
+        claimed = [NO_INTERVALS]
+        for on_threads, idle in by_threads(self, self.devices[0], self.idle):
+            explaining = calls[on_threads[calls]]
+            claimed += [intersect(idle, self.host_intervals(explaining)), after_sync(self, idle, explaining)]
+        return intersect(self.ledger.rows["host_sync"], union(np.concatenate(claimed)))
 
 
 Table = Literal["host", "device", "calls"]

@@ -14,6 +14,7 @@ from diagnose.profiles.symptoms import symptoms
 from diagnose.profiles.table import Profile, Row, Site
 
 _MOST_CALLEES = 3
+_PROFILER = "_lsprof.Profiler"  # in the names of its own functions
 _OFTEN = 3  # calls: what is called less is in no loop
 _NOTE = (
     "cProfile slows calls of Python functions and not work in C: many small calls seem dearer than they "
@@ -30,11 +31,8 @@ def _functions(found: Any) -> dict[Site, tuple[int, float, float, dict[Site, tup
     """Calls, seconds in it alone, seconds with what it called, and callers with calls and seconds."""
     if not isinstance(found, dict) or not found:
         raise Malformed("no table of functions")
-    return {_site(key): _costs(value) for key, value in found.items() if not _is_of_profiler(key)}
-
-
-def _is_of_profiler(key: Any) -> bool:
-    return bool(key) and "_lsprof.Profiler" in str(key[-1])
+    functions = {_site(key): value for key, value in found.items()}
+    return {site: _costs(value) for site, value in functions.items() if _PROFILER not in site.function}
 
 
 def _site(key: Any) -> Site:

@@ -12,13 +12,14 @@ from diagnose.profiles.marshalled import Malformed
 from diagnose.profiles.table import Profile, Row, Site
 
 _ACTION = re.compile(
-    r"^\|\s+(?P<name>\S.*?)\s*\|\s+(?P<mean>[\d.e+-]+)\s*\|\s+(?P<calls>\d+)\s*\|\s+(?P<total>[\d.e+-]+)\s*\|"
+    r"^\|\s+(?P<name>[^|\s][^|]*)\|\s+(?P<mean>[\d.e+-]+)\s*\|\s+(?P<calls>\d+)\s*\|\s+(?P<total>[\d.e+-]+)\s*\|"
 )
 _SHORT_ACTION = re.compile(
-    r"^\|\s+(?P<name>\S.*?)\s*\|\s+(?P<mean>[\d.e+-]+)\s*\|\s+(?P<total>[\d.e+-]+)\s*\|"
+    r"^\|\s+(?P<name>[^|\s][^|]*)\|\s+(?P<mean>[\d.e+-]+)\s*\|\s+(?P<total>[\d.e+-]+)\s*\|"
 )
 _WHOLE = re.compile(r"^\|\s+Total\s*\|\s+-\s*\|\s+\d+\s*\|\s+(?P<total>[\d.e+-]+)\s*\|")
 _TABLE = re.compile(r"^Profile stats for: (?P<name>.{1,300})$")
+_LONGEST_LINE = 2_000  # characters: no name of a hook or a function is nearly as long
 _FUNCTION = re.compile(
     r"^\s*(?P<calls>\d+)(?:/\d+)?\s+(?P<self>[\d.]+)\s+\S+\s+(?P<total>[\d.]+)\s+\S+\s+(?P<where>\S.*)$"
 )
@@ -47,7 +48,7 @@ _ADVANCED_NOTES = (
 
 def read(content: bytes) -> Profile:
     """Raises Malformed."""
-    lines = content.decode("utf-8", "replace").splitlines()
+    lines = [line for line in content.decode("utf-8", "replace").splitlines() if len(line) <= _LONGEST_LINE]
     if any(_TABLE.match(line) for line in lines):
         return _advanced(lines)
     return _simple(lines)
@@ -60,9 +61,9 @@ def _simple(lines: list[str]) -> Profile:
         if whole := _WHOLE.match(line):
             duration += _seconds(whole["total"])
         elif found := _ACTION.match(line):
-            actions[found["name"]] = (_seconds(found["total"]), int(found["calls"][:15]))
+            actions[found["name"].rstrip()] = (_seconds(found["total"]), int(found["calls"][:15]))
         elif found := _SHORT_ACTION.match(line):
-            actions[found["name"]] = (_seconds(found["total"]), None)
+            actions[found["name"].rstrip()] = (_seconds(found["total"]), None)
     if not actions:
         raise Malformed("no actions with their times")
     duration = max(duration, *(seconds for seconds, _ in actions.values()))

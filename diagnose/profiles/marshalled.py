@@ -109,5 +109,7 @@ class _Reader:
     def _dict(self, depth: int) -> dict[Any, Any]:
         found = {}
         while (key := self.value(depth + 1)) is not _END:
+            if isinstance(key, tuple) and any(isinstance(part, tuple) for part in key):
+                raise Malformed("a key that holds containers")  # by references it may take 2^n steps to hash
             found[key] = self.value(depth + 1)
         return found

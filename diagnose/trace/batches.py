@@ -2,7 +2,7 @@
 
 Only where a cut lies needs care, since braces also stand inside text and arguments. A batch that
 decodes proves its cut right: JSON closes a list only where the list ends. One that does not decode
-is decoded again with what follows.
+is decoded again with what follows. One that does not although it is large is damaged.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator
 
 from diagnose.trace.clock import needs_decimals
 from diagnose.trace.decode import DECODE_ERRORS, Event, TraceFile, decode_events, decode_file, is_list
-from diagnose.trace.repair import EVENTS_START, LIST_START, Damage, salvage
+from diagnose.trace.repair import EVENTS_START, LIST_START, Damage, Salvage
 
 # what is decoded of it stays in the processor's cache: with 16 MB, decoding takes a third longer
 BATCH_BYTES = 2**20
+DAMAGED_BYTES = 2**24
 _BETWEEN_EVENTS = re.compile(rb'\}\s*,\s*(?=\{\s*")')
 _LOOK_BACK = (2**14, 2**19)  # where the last border is looked for, bytes from the end
 # events whose times tell whether a batch has more digits than doubles: a quarter of such times look whole
@@ -34,6 +35,7 @@ class Events:
         self._blocks = blocks
         self._decimals = False  # doubles would round the times (see `clock`)
         self._count = 0
+        self._salvage = Salvage()
 
     def batches(self) -> Iterator[list[Event]]:
         """All events in the file's order. `file.events` is None afterwards if there was no list of events."""
@@ -48,6 +50,8 @@ class Events:
                 head, rest = _parted(rest)
             border = _last_border(rest) if head else None
             events = self._decoded(rest, border) if border else None
+            if events is None and border is not None and len(rest) >= DAMAGED_BYTES:
+                events = self._salvaged(rest[1 : border.start() + 1])
             if events is None or border is None:
                 enough = 2 * len(rest)
                 continue
@@ -71,6 +75,17 @@ class Events:
         self._count += len(events)
         return events
 
+    def _salvaged(self, text: bytearray) -> list[Event]:
+        """The whole events of a damaged part."""
+        salvage = Salvage()
+        events = salvage.events(text, self._decimals)
+        if self._must_decode_again(events):
+            salvage = Salvage()
+            events = salvage.events(text, decimals=True)
+        self._salvage += salvage
+        self._count += len(events)
+        return events
+
     def _last(self, text: bytes) -> list[Event]:
         """The events after the last cut: with the head of the file before them they are a whole file."""
         self.file, self.damage = self._file(text)
@@ -80,9 +95,10 @@ class Events:
 
     def _file(self, text: bytes) -> tuple[TraceFile, Damage]:
         try:
-            return decode_file(text, self._decimals), Damage()
+            file = decode_file(text, self._decimals)
         except DECODE_ERRORS:
-            return salvage(text, self._decimals, self._count)
+            return (self._salvage + Salvage()).file(text, self._decimals, self._count)
+        return file, self._salvage.damage(self._count + len(file.events or ()))
 
     def _must_decode_again(self, events: list[Event]) -> bool:
         some = events[:: len(events) // _SAMPLE + 1]

@@ -30,10 +30,14 @@ class Computed(dict[Any, Any]):
 
 
 class Codes(dict[T, int]):
-    """Distinct values, numbered in order of first appearance."""
+    """Distinct values, numbered in order of first appearance. ``nbytes``: of their texts."""
+
+    nbytes = 0
 
     def __missing__(self, value: T) -> int:
         self[value] = number = len(self)
+        if isinstance(value, (str, bytes)):
+            self.nbytes += len(value)
         return number
 
     def of(self, values: Iterable[T], count: int) -> NDArray[np.int32]:

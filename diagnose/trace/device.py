@@ -10,7 +10,15 @@ from diagnose.trace.columns import categorical, table
 from diagnose.trace.events import DEVICE_KIND_NAMES, KERNEL, DeviceColumns, Lane, looked_up
 from diagnose.trace.host import Host
 from diagnose.trace.nesting import nearest
-from diagnose.trace.quirks import COMMUNICATION, DIRECTION, DIRECTION_WORDS, HOST_MEMORY, MEMORY_KINDS
+from diagnose.trace.quirks import (
+    COMMUNICATION,
+    DIRECTION,
+    DIRECTION_WORDS,
+    HOST_MEMORY,
+    MEMORY_KINDS,
+    XPU_DIRECTION,
+    XPU_MEMORY,
+)
 from diagnose.trace.schema import DEVICE
 
 Rows = NDArray[np.int64]
@@ -25,7 +33,12 @@ def device_table(lane: Lane, columns: DeviceColumns, host: Host, collective: Row
     name_code, kind, copy_code = lane.take("name"), lane.take("kind"), lane.take("copy")
     copies = [*(_copy(*told) for told in columns.copies), ("", "")]  # copy -1, for what is none, is the last
     communicates = np.array([bool(COMMUNICATION.search(name)) for name in names], dtype=bool)
-    correlation = lane.take("correlation")
+    correlation, external = lane.take("correlation"), lane.take("external")
+    if host.correlation_is_external_id:  # then it is no op's
+        correlation, external = (
+            np.where(correlation >= 0, correlation, external),
+            np.where(correlation >= 0, external, -1),
+        )
     launch = _launches(correlation, host)
     values = {
         "start_ns": lane.start,
@@ -40,7 +53,7 @@ def device_table(lane: Lane, columns: DeviceColumns, host: Host, collective: Row
         "host_memory": categorical(copy_code % len(copies), [memory for _, memory in copies]),
         "communication": (kind == KERNEL) & (communicates[name_code] | (collective >= 0)),
         "launch": launch,
-        "op": _ops(lane.take("external"), launch, host),
+        "op": _ops(external, launch, host),
     }
     return table(DEVICE, values)
 
@@ -53,6 +66,10 @@ def _copy(recorded_name: str | None, told_kind: object, told_direction: object) 
     kinds = MEMORY_KINDS.search(name)
     ends = (kinds[1].lower(), kinds[2].lower()) if kinds else ("", "")
     direction = next((found[1] for text in (name, str(told_kind)) if (found := DIRECTION.search(text))), "")
+    if not direction and (found := XPU_DIRECTION.search(name)):
+        source, target = ("D" if end == "D" else "H" for end in found.groups())
+        memory = next((XPU_MEMORY[end] for end in found.groups() if end in XPU_MEMORY), "")
+        return f"{source}to{target}", memory if source != target else ""
     if not direction:
         words = f"{name} {told_kind} {told_direction}".lower().replace("_", "")
         direction = next((short for word, short in DIRECTION_WORDS.items() if word in words), "")

@@ -24,6 +24,7 @@ from diagnose.trace.quirks import (
     MTIA_COPIES,
     MTIA_WAITS,
     SYNC_CATEGORY,
+    XPU_SYNC,
 )
 from diagnose.trace.writers import Others
 
@@ -56,7 +57,10 @@ class Lanes:
 
     @property
     def nbytes(self) -> int:
-        return self.host.parts.nbytes + self.device.parts.nbytes + self.memory.parts.nbytes
+        host, device = self.host, self.device
+        columns = (host.parts, device.parts, self.memory.parts)
+        texts: tuple[Codes[Any], ...] = (host.names, host.stacks, host.shapes, host.dtypes, device.names)
+        return sum(part.nbytes for part in columns) + sum(codes.nbytes for codes in texts)
 
     def add(self, events: Sequence[Event]) -> None:
         """The next batch of events, in the file's order."""
@@ -104,18 +108,20 @@ class HostColumns:
         self.count += count
         kind = np.fromiter(map(self._kind.__getitem__, [event.cat for event in events]), np.int8, count)
         ranges, calls = np.flatnonzero((kind == OP) | (kind == ANNOTATION)), np.flatnonzero(kind == RUNTIME)
+        both = np.concatenate((ranges, calls))
         of_range = [events[row].args or NO_ARGS for row in ranges.tolist()]
         of_call = [events[row].args or NO_ARGS for row in calls.tolist()]
+        pids = [event.pid for event in events]
+        if XPU_SYNC in self._kind:
+            pids = [None if event.cat == XPU_SYNC else pid for event, pid in zip(events, pids, strict=True)]
         dims = [one.dims_old if one.dims is NO_TEXT else one.dims for one in of_range]
         self.parts.add(
             **_times(events),
             kind=kind,
             name=self.names.of([event.name for event in events], count),
-            thread=self.threads.of(
-                zip([event.pid for event in events], [event.tid for event in events], strict=True), count
-            ),
-            correlation=at_rows(calls, correlations(of_call), count),
-            external=at_rows(ranges, external_ids(of_range), count),
+            thread=self.threads.of(zip(pids, [event.tid for event in events], strict=True), count),
+            correlation=at_rows(calls, integers([one.correlation for one in of_call]), count),
+            external=at_rows(both, external_ids([*of_range, *of_call]), count),
             sequence=at_rows(ranges, integers([one.sequence for one in of_range]), count),
             shapes=at_rows(ranges, self.shapes.of(map(bytes, dims), len(dims)), count, 0),
             dtypes=at_rows(
@@ -151,7 +157,6 @@ class DeviceColumns:
         kind[np.isin(name, [self.names.get(one, -1) for one in MTIA_COPIES])] = MEMCPY
         copies = np.flatnonzero(kind == MEMCPY)
         told = [(events[row].name, args[row].kind, args[row].direction) for row in copies.tolist()]
-        correlation = integers([arg.correlation for arg in args])
         pids, tids = [event.pid for event in events], [event.tid for event in events]
         device, stream = (
             _known([arg.device for arg in args], lambda: pids),
@@ -164,9 +169,8 @@ class DeviceColumns:
             name=name,
             device=device,
             stream=stream,
-            correlation=correlation if (correlation >= 0).all() else correlations(args),
-            # without a correlation it is not the op's, see `correlations`
-            external=np.where(correlation >= 0, external_ids(args), -1),
+            correlation=integers([arg.correlation for arg in args]),
+            external=external_ids(args),
             bytes=_known([arg.bytes for arg in args], lambda: [arg.size for arg in args]),
             copy=at_rows(copies, self.copies.of(told, len(told)), count),
             collective=self._collectives(args),
@@ -208,11 +212,6 @@ class MemoryColumns:
         )
 
 
-def correlations(args: Sequence[Args]) -> Rows:
-    """The correlation id, -1 if none. Some ROCm builds write it as External id, and no correlation."""
-    return _known([arg.correlation for arg in args], lambda: [arg.external_id for arg in args])
-
-
 def external_ids(args: Sequence[Args]) -> Rows:
     """The number that joins an op with what it caused, -1 if none."""
     return _known([arg.external_id for arg in args], lambda: [arg.external_id_old for arg in args])
@@ -248,6 +247,12 @@ class Lane:
 
     def __len__(self) -> int:
         return len(self.in_file)
+
+    def leave_out_before(self, time_ns: int) -> None:
+        """Those that begin before have no usable time."""
+        count = int(np.searchsorted(self.start, time_ns))
+        self.in_file, self.start, self.dur = self.in_file[count:], self.start[count:], self.dur[count:]
+        self.dropped += count
 
     def take(self, name: str) -> NDArray[Any]:
         """A column; to be asked for once."""

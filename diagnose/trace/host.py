@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from diagnose.trace.columns import categorical, integers, renumbered, table
-from diagnose.trace.events import ANNOTATION, HOST_KIND_NAMES, MARK, OP, PYTHON, HostColumns, Lane
+from diagnose.trace.events import ANNOTATION, HOST_KIND_NAMES, MARK, OP, PYTHON, RUNTIME, HostColumns, Lane
 from diagnose.trace.lines import (
     Calls,
     Candidates,
@@ -32,11 +32,15 @@ Codes = NDArray[Any]
 
 
 class Host(NamedTuple):
-    """The HOST table and what else of the host events the links and steps need, a value a row."""
+    """The HOST table and what else of the host events the links and steps need, a value a row.
+
+    ``correlation_is_external_id``: no call has a correlation. Some ROCm builds write it as External id.
+    """
 
     table: pd.DataFrame
     parent: Rows
     external_id: Rows
+    correlation_is_external_id: bool
     borders: Borders
     threads: dict[int, str]
     line_source: dict[str, int]
@@ -53,17 +57,26 @@ class Threads(NamedTuple):
 
 
 def number_threads(lane: Lane, columns: HostColumns) -> Threads:
-    """Threads numbered in order of first appearance; a thread is a process id and a thread id as recorded."""
+    """Threads numbered in order of first appearance; a thread is a process id and a thread id as recorded.
+    Where the process is not told, it is the only thread of that id.
+    """
     tracks = list(columns.threads)
     recorded = integers([tid for _, tid in tracks])
-    row, distinct = renumbered(lane.take("thread"), len(recorded))
+    code, of_tid = np.arange(len(tracks)), dict[Any, list[int]]()
+    for number, (pid, tid) in enumerate(tracks):
+        if pid is not None:
+            of_tid.setdefault(tid, []).append(number)
+    for number, (pid, tid) in enumerate(tracks):
+        if pid is None and len(same := of_tid.get(tid, [])) == 1:
+            code[number] = same[0]
+    row, distinct = renumbered(code[lane.take("thread")], len(recorded))
     return Threads(row, recorded[distinct].tolist(), [tracks[code] for code in distinct.tolist()])
 
 
 def host_table(
-    lane: Lane, columns: HostColumns, threads: Threads, thread_names: dict[int, str], calls: Calls
+    lane: Lane, columns: HostColumns, threads: Threads, thread_names: dict[tuple[Any, int], str], calls: Calls
 ) -> Host:
-    """The HOST table of a lane of host events. ``thread_names`` are by recorded thread id."""
+    """The HOST table of a lane of host events. ``thread_names``: see `Others`."""
     names = [name or "" for name in columns.names]
     name_code = lane.take("name")
     marks = [parse_mark(name) for name in names]
@@ -79,6 +92,9 @@ def host_table(
         [name.startswith(BACKWARD_ROOT) or bool(BACKWARD_NODE.search(name)) for name in names], dtype=bool
     )
     is_op = kind == OP
+    external, correlation = lane.take("external"), lane.take("correlation")
+    if correlation_is_external_id := not (correlation >= 0).any():
+        correlation = np.where(kind == RUNTIME, external, -1)
     values = {
         "start_ns": lane.start,
         "dur_ns": lane.dur,
@@ -87,7 +103,7 @@ def host_table(
         ),
         "kind": categorical(kind, HOST_KIND_NAMES),
         "tid": threads.row,
-        "correlation": lane.take("correlation"),
+        "correlation": correlation,
         "sequence": np.where(is_op, lane.take("sequence"), -1),
         "backward": inherited(is_op & backward_name[name_code], parent) & is_op,
         "parent": parent,
@@ -97,11 +113,19 @@ def host_table(
         "dtypes": _json_text(lane.take("dtypes"), is_op, columns.dtypes),
     }
     names_of_threads = {
-        number: thread_names.get(tid, f"thread {tid}") for number, tid in enumerate(threads.recorded)
+        number: thread_names.get((pid, tid)) or thread_names.get((None, tid), f"thread {tid}")
+        for number, ((pid, _), tid) in enumerate(zip(threads.tracks, threads.recorded, strict=True))
     }
-    external = np.where(is_op, lane.take("external"), -1)
     borders = _borders(kind, name_code, names, marks, ~lane.take("unfinished"))
-    return Host(table(HOST, values), parent, external, borders, names_of_threads, line_source)
+    return Host(
+        table(HOST, values),
+        parent,
+        np.where(is_op, external, -1),
+        correlation_is_external_id,
+        borders,
+        names_of_threads,
+        line_source,
+    )
 
 
 def _kinds(kind: Codes, name_code: Codes, names: Sequence[str], marks: Sequence[Mark | None]) -> Codes:

@@ -37,12 +37,14 @@ WHOLE_TRACE = "whole trace"
 
 class Losses(NamedTuple):
     """What is known of a file's losses: its end is missing, so many events were left out;
-    a GPU may have been at work, as the head of the file says or does not deny.
+    a GPU may have been at work, as the head of the file says or does not deny; several recordings were put
+    into it, so that what launched the work of one may be taken for another's.
     """
 
     cut_off: bool
     left_out: int
     may_have_gpu: bool
+    merged: bool = False
 
 
 class Tables(NamedTuple):
@@ -102,7 +104,7 @@ def _lost(steps: Steps, tables: Tables, losses: Losses) -> NDArray[np.bool_]:
     lost = _silent(start, end, steps.table["complete"].to_numpy(), tables)
     if losses.cut_off:
         lost |= (end > _reach_ns(tables, steps, losses)) | (steps.source == WHOLE_TRACE)
-    elif steps.source == "repetition" or not len(tables.device):
+    elif steps.source == "repetition" or not len(tables.device) or losses.merged:
         return np.zeros(len(start), dtype=bool)
     else:
         lost |= _with_launches_lost(start, end, tables, steps.source in MARKED_BY_HOST)

@@ -26,8 +26,9 @@ from diagnose.trace.tables import trace_of
 
 EXPORT = "Export it again: nsys export --type sqlite RECORDING.nsys-rep"
 _KERNELS, _COPIES, _SETS = (f"CUPTI_ACTIVITY_KIND_{what}" for what in ("KERNEL", "MEMCPY", "MEMSET"))
+_GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"  # a row for each launch of a graph; its kernels are nowhere else
 _CALLS, _RANGES = "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"
-_OF_GPU = (_KERNELS, _COPIES, _SETS)
+_OF_GPU = (_KERNELS, _COPIES, _SETS, _GRAPHS)
 _PROCESS_SHIFT = 24  # a global thread number is that of its process and, in the lowest 24 bits, its own
 _THREAD = 2**_PROCESS_SHIFT - 1
 
@@ -43,10 +44,15 @@ def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path 
     lanes = Lanes()
     with opened(blocks, content.name, EXPORT) as database:
         export = _Export(database, content.name)
-        for batch in memory.watched(content, export.events(), lambda: lanes.nbytes):
+        for batch in memory.watched(content, export.events(), lambda: lanes.nbytes + export.text_bytes):
             lanes.add(batch)
         file = export.about()
-    told = [_RECORDED if lanes.host.count else _NO_CALLS, *export.left_out()]
+        graphs_whole = export.has_whole_graphs()
+    told = [
+        _RECORDED if lanes.host.count else _NO_CALLS,
+        *export.left_out(),
+        *([_GRAPHS_WHOLE] * graphs_whole),
+    ]
     return trace_of(content.name, lanes, file, Damage(tuple(told)))
 
 
@@ -57,6 +63,10 @@ _RECORDED = (
     "operators only where torch marked them (torch.autograd.profiler.emit_nvtx)."
 )
 _NO_CALLS = f"{_RECORDED} Calls of CUDA were not recorded (nsys profile --trace=cuda,nvtx)."
+_GRAPHS_WHOLE = (
+    "CUDA graphs were recorded as a whole: which kernels run in them is not known. Record with nsys profile "
+    "--cuda-graph-trace=node to know."
+)
 
 
 class _Process(NamedTuple):
@@ -80,6 +90,7 @@ class _Export:
         self._processes = self._found_processes()
         self._process = self._processes[0].number if self._processes else None
         self._texts = dict(self._all("StringIds", "id", "value"))
+        self.text_bytes = sum(len(text) for text in self._texts.values() if isinstance(text, (str, bytes)))
 
     def _found_processes(self) -> list[_Process]:
         """Those with work on GPUs, that with most of it first."""
@@ -102,6 +113,9 @@ class _Export:
             f"other {whom} {'are' if others > 1 else 'is'} left out."
         ]
 
+    def has_whole_graphs(self) -> bool:
+        return any(process == self._process for (process,) in self._all(_GRAPHS, "globalPid"))
+
     def events(self) -> Iterator[list[Event]]:
         """All of the process, some at a time."""
         for rows in self._some(_RANGES, "start", "end", "eventType", "globalTid", "text", "textId"):
@@ -112,6 +126,7 @@ class _Export:
             _KERNELS: (("demangledName", "shortName"), self._kernel),
             _COPIES: (("bytes", "copyKind", "srcKind", "dstKind"), self._copy),
             _SETS: (("bytes",), self._set),
+            _GRAPHS: (("graphId",), self._graph),
         }
         for table, (columns, made) in of_gpu.items():
             for rows in self._some(table, "start", "end", *_ON_GPU, *columns):
@@ -193,6 +208,9 @@ class _Export:
 
     def _set(self, start: Any, end: Any, on_gpu: tuple[Any, ...], size: Any) -> Event | None:
         return self._on_gpu("gpu_memset", "Memset (Device)", start, end, on_gpu, size)
+
+    def _graph(self, start: Any, end: Any, on_gpu: tuple[Any, ...], number: Any) -> Event | None:
+        return self._on_gpu("kernel", f"CUDA graph {number}", start, end, on_gpu)
 
     def _on_gpu(
         self, category: str, name: str, start: Any, end: Any, on_gpu: tuple[Any, ...], size: Any = -1

@@ -24,6 +24,8 @@ HOST_KINDS = {
     "hip_runtime": "runtime",
     "xpu_runtime": "runtime",
     "xpu_driver": "runtime",
+    "xpu_sync": "runtime",
+    "collective_comm": "annotation",
     "mtia_runtime": "runtime",
     "glow_runtime": "runtime",
     "privateuse1_runtime": "runtime",
@@ -49,6 +51,7 @@ def device_type(categories: Iterable[str]) -> str:
 
 
 SYNC_CATEGORY = "cuda_sync"
+XPU_SYNC = "xpu_sync"  # calls in which the host waits; written without their process
 SYNC_KINDS = {
     "Stream Wait Event": "stream wait",
     "Event Sync": "event sync",
@@ -93,6 +96,9 @@ BACKWARD_NODE = re.compile(r"(Backward\d*|torch::autograd::AccumulateGrad)$")
 
 # "Memcpy HtoD (Pageable -> Device)"; MTIA writes DEVICE_TO_HOST, roctracer CopyDeviceToHost.
 DIRECTION = re.compile(r"\b([HDP]to[HDP])\b")
+# Intel's "Memcpy M2D (MEMORY -> DEVICE)": M is memory of the system, H what Level Zero allocated on the host.
+XPU_DIRECTION = re.compile(r"\b([MHD])2([MHD])\b")
+XPU_MEMORY = {"M": "pageable", "H": "pinned"}
 DIRECTION_WORDS = {
     "devicetohost": "DtoH",
     "hosttodevice": "HtoD",
@@ -103,14 +109,16 @@ DIRECTION_WORDS = {
 MEMORY_KINDS = re.compile(r"\((\w+) -> (\w+)\)")
 HOST_MEMORY = {"pageable": "pageable", "pinned": "pinned"}
 
-# Kernel names of collective libraries, and of hand-written collectives
-# (symmetric memory, vLLM, SGLang, FlashInfer, TensorRT-LLM; of DeepEP, which sends tokens to experts).
+# Kernel names of collective libraries, XLA's collectives, and hand-written ones (symmetric memory, vLLM,
+# SGLang, FlashInfer, TensorRT-LLM; of DeepEP, which sends tokens to experts). What Inductor fuses has the
+# names of all operators around it, and is none.
 COMMUNICATION = re.compile(
-    r"nccl|rccl|oneccl|xccl|hccl|mscclpp|nvshmem|"
-    r"all_?reduce|all_?gather|all_?to_?all|reduce_?scatter|cross_device_reduce|quick_?reduce|"
+    r"^(?!triton_(poi|red|per)_fused_).*?("
+    r"nccl|rccl|oneccl|xccl|hccl|mscclpp|nvshmem|collective-permute|"
+    r"all[_-]?reduce|all[_-]?gather|all[_-]?to[_-]?all|reduce[_-]?scatter|cross_device_reduce|quick_?reduce|"
     r"deep_?ep\b|deep_ep::|int(er|ra)node(_ll)?::|(one|two)_?shot_?(push|pull|lamport|reduce)|"
-    r"\b(moe_?)?a2a_?(dispatch|combine)|multimem_|symm_?mem_",
-    re.IGNORECASE,
+    r"\b(moe_?)?a2a_?(dispatch|combine)|multimem_|symm_?mem_)",
+    re.IGNORECASE | re.DOTALL,
 )
 
 # A Python frame, as torch writes it: "train.py(41): main".

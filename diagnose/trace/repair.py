@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import NamedTuple
 
 from diagnose.trace.decode import (
@@ -28,13 +29,18 @@ _BETWEEN_EVENTS = re.compile(rb'(?<=\})(?:\s*,)?\s*(?=\{\s*"|\{\s*\})')
 LIST_START = re.compile(rb"\s*\[")
 _MAX_TAIL = 2**24  # what follows the last event is small; a file without borders between events is no trace
 
+_CONTROL = re.compile(rb"[\x00-\x1f]")
 # What is wrong, its pattern, its replacement: applied only to an event that cannot be decoded as it is.
-_REPAIRS = (
+_REPAIRS: tuple[tuple[str, re.Pattern[bytes] | None, bytes | Callable[[re.Match[bytes]], bytes]], ...] = (
     ("invalid UTF-8", None, b""),
     ("NaN or Infinity", re.compile(rb"(?<=[:\[,\s])-?(?:NaN|Infinity|nan|inf)(?=\s*[,\]}])"), b"null"),
     ("trailing commas", re.compile(rb",(?=\s*[\]}])"), b""),
     ("stray backslashes", re.compile(rb'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})'), rb"\\\\"),
-    ("control characters", re.compile(rb"[\x00-\x1f]"), b" "),
+    (  # in texts: between them a line may end
+        "control characters",
+        re.compile(rb'"(?:[^"\\]|\\.)*"|[\x00-\x08\x0b\x0c\x0e-\x1f]', re.DOTALL),
+        lambda match: _CONTROL.sub(b" ", match[0]),
+    ),
 )
 
 
@@ -46,46 +52,71 @@ class Damage(NamedTuple):
     cut_off: bool = False
 
 
-def salvage(data: bytes | bytearray, decimals: bool = False, before: int = 0) -> tuple[TraceFile, Damage]:
-    """All whole events of a damaged file, its top-level fields as far as they are
-    whole, and what was lost.
+class Salvage:
+    """All whole events of damaged parts of a file, and what was wrong with them or lost."""
 
-    ``TraceFile.events`` is None where no list of events begins. ``before``: how many
-    events of the file were read already.
-    """
-    start = LIST_START.match(data) if is_list(data) else EVENTS_START.search(data)
-    if start is None:
-        return TraceFile(), Damage()
-    pieces = _BETWEEN_EVENTS.split(data[start.end() :])
-    last = pieces.pop()
-    wrong: Counter[str] = Counter()
-    lost = 0
-    events: list[Event] = []
-    for piece in pieces:
-        event = _event(piece, decimals, wrong)
-        if event is None:
-            lost += 1
-        else:
-            events.append(event)
-    final, rest = _last_event(last, decimals, wrong)
-    events.extend(final)
-    file, ended = _top_level(bytes(data[: start.end()]), rest)
-    file.events = events
-    sentences = _sentences(wrong, lost, before + len(events), last if not final else b"", ended)
-    return file, Damage(tuple(sentences), lost, not ended)
+    def __init__(self) -> None:
+        self._wrong: Counter[str] = Counter()
+        self._lost = 0
+
+    def __add__(self, other: Salvage) -> Salvage:
+        both = Salvage()
+        both._wrong, both._lost = self._wrong + other._wrong, self._lost + other._lost
+        return both
+
+    def events(self, text: bytes | bytearray, decimals: bool) -> list[Event]:
+        """Of a part that ends where an event does."""
+        return self._whole(_BETWEEN_EVENTS.split(text), decimals)
+
+    def file(self, data: bytes | bytearray, decimals: bool, before: int) -> tuple[TraceFile, Damage]:
+        """The events of the end of a file, with its head before them, its top-level fields as far as they are
+        whole, and what was lost of all of it.
+
+        ``TraceFile.events`` is None where no list of events begins. ``before``: how many
+        events of the file were read already.
+        """
+        start = LIST_START.match(data) if is_list(data) else EVENTS_START.search(data)
+        if start is None:
+            return TraceFile(), Damage()
+        *pieces, last = _BETWEEN_EVENTS.split(data[start.end() :])
+        events = self._whole(pieces, decimals)
+        final, rest = _last_event(last, decimals, self._wrong)
+        events.extend(final)
+        file, ended = _top_level(bytes(data[: start.end()]), rest)
+        file.events = events
+        return file, self.damage(before + len(events), last if not final else b"", ended)
+
+    def damage(self, kept: int, tail: bytes = b"", ended: bool = True) -> Damage:
+        """``kept``: how many events of the file were read."""
+        return Damage(
+            tuple(_sentences(self._wrong, self._lost, kept, tail, ended)), self._lost, cut_off=not ended
+        )
+
+    def _whole(self, pieces: list[bytes], decimals: bool) -> list[Event]:
+        found = [_event(piece, decimals, self._wrong) for piece in pieces]
+        events = [event for event in found if event is not None]
+        self._lost += len(found) - len(events)
+        return events
 
 
 def _event(text: bytes, decimals: bool, wrong: Counter[str]) -> Event | None:
     try:
         return decode_event(text, decimals)
     except DECODE_ERRORS:
-        repaired = _repaired(text, wrong)
+        pass
+    if event := _without_args(text, wrong):
+        return event
+    repaired = _repaired(text, wrong)
     try:
         return decode_event(repaired, decimals)
     except DECODE_ERRORS:
-        pass
+        return _without_args(repaired, wrong)
+
+
+def _without_args(text: bytes, wrong: Counter[str]) -> Event | None:
+    """The event if only its arguments are not as expected."""
     try:
-        event = decode_without_args(repaired)
+        event = decode_without_args(text)
     except DECODE_ERRORS:
         return None
     wrong["arguments of an unknown form"] += 1

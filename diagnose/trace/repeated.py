@@ -20,8 +20,8 @@ from diagnose.trace.repetition import MIN_REPETITIONS
 Rows = NDArray[np.int64]
 
 LEAST_COVERED = 0.5  # of the host's recorded time: what takes less is not most of what the program does
-# Ranges whose names differ in numbers are the same work if so many have about as many operators as the
-# median (half to twice as many): sections of a program are numbered, too.
+# Ranges whose names differ in numbers are the same work if so many have about as many operators, or calls, as
+# the median (half to twice as many): sections of a program are numbered, too.
 LEAST_ALIKE = 0.5
 # What torch writes around parts of a step, and words for parts of a model.
 _TORCHS_OWN = re.compile(
@@ -114,8 +114,12 @@ def _are_steps(host: pd.DataFrame, rows: Rows, start: Rows, end: Rows) -> bool:
     names = host["name"].to_numpy()[rows]
     if len(set(names.tolist())) == 1 or any(_kind(str(name)) for name in names):
         return True
-    ops = np.sort(start[((host["kind"] == "op") & (host["tid"] == host["tid"].iat[rows[0]])).to_numpy()])
-    inside = np.searchsorted(ops, end[rows]) - np.searchsorted(ops, start[rows])
+    on_thread = (host["tid"] == host["tid"].iat[rows[0]]).to_numpy()
+    for kind in ("op", "runtime"):  # not every profiler records operators
+        begun = np.sort(start[on_thread & (host["kind"] == kind).to_numpy()])
+        inside = np.searchsorted(begun, end[rows]) - np.searchsorted(begun, start[rows])
+        if inside.any():
+            break
     median = float(np.median(inside))
     alike = (inside >= median / 2) & (inside <= median * 2)
     return bool(median > 0 and alike.mean() >= LEAST_ALIKE)

@@ -139,11 +139,7 @@ class _File(Struct):
 
 def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path | None) -> Trace:
     """See `diagnose.trace.formats.Reader`. The whole file is held: names stand behind what they name."""
-    parts: list[bytes] = []
-    for block in memory.watched(content, blocks, lambda: sum(map(len, parts))):
-        parts.append(block)
-    recording = _Recording(_decoded(b"".join(parts), content.name))
-    parts.clear()
+    recording = _Recording(_decoded(_whole(content, blocks, memory), content.name))
     lanes = Lanes()
     for batch in memory.watched(content, recording.batches(), lambda: lanes.nbytes):
         lanes.add(batch)
@@ -153,7 +149,14 @@ def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path 
     return trace_of(content.name, lanes, recording.about(), Damage((*told, *recording.left_out)))
 
 
-def _decoded(content: bytes, name: str) -> list[_Process]:
+def _whole(content: Content, blocks: Iterator[bytes], memory: Memory) -> bytearray:
+    file = bytearray()
+    for block in memory.watched(content, blocks, file.__len__):
+        file.extend(block)
+    return file
+
+
+def _decoded(content: bytearray, name: str) -> list[_Process]:
     try:
         found = msgspec.json.decode(content, type=_File).processes
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from diagnose.trace.columns import among, table
+from diagnose.trace.distinct import distinct
 from diagnose.trace.intervals import as_intervals, total
 from diagnose.trace.nesting import nearest
 from diagnose.trace.quirks import MODULE_CALL, OPTIMIZER_STEP
@@ -56,6 +57,7 @@ class Windows(NamedTuple):
 
 ROUNDING_NS = 1000  # early profilers wrote whole microseconds
 STUBS = 0.05  # of the operators of a thread, fewer than which in all its step ranges are no steps
+STUB = 0.1  # of the work of the others, less than which in the last range is the rest after the last step
 BROKEN_OFF = 0.1  # of a step's range, by which an operator outlasts it: less changes little of what is said
 
 # Where steps can come from, the best first, and what a report calls it.
@@ -88,7 +90,7 @@ def find_steps(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> St
     if without:
         notes = (
             f"No step marked by {' or '.join(without)} is complete (its end was not recorded, or no "
-            f"operator started in it). Steps are taken from {SOURCES[source]}.",
+            f"operator or launch began in it). Steps are taken from {SOURCES[source]}.",
             *notes,
         )
     columns = {
@@ -103,7 +105,7 @@ def find_steps(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> St
 def _candidates(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> Iterator[tuple[str, Windows]]:
     finders: dict[str, Callable[[], Windows | None]] = {
         "mark": lambda: _from_ticks(host, borders),
-        "ProfilerStep": lambda: _from_profiler_steps(host, borders),
+        "ProfilerStep": lambda: _from_profiler_steps(host, device, borders),
         "optimizer": lambda: _from_optimizer(host),
         "annotation": lambda: _from_ranges(host),
         "repetition": lambda: _from_kernels(host, device) if len(device) else _from_ops(host),
@@ -142,7 +144,7 @@ def _from_ticks(host: pd.DataFrame, borders: Borders) -> Windows | None:
     return _between(end[ticks], borders.tick[ticks[1:]], int(thread[ticks[0]]))
 
 
-def _from_profiler_steps(host: pd.DataFrame, borders: Borders) -> Windows | None:
+def _from_profiler_steps(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> Windows | None:
     thread, start, end = host["tid"].to_numpy(), host["start_ns"].to_numpy(), _ends(host)
     ranges = _on_busiest_thread(np.flatnonzero(borders.profiler_step >= 0), thread)
     if len(ranges) == 0:
@@ -150,8 +152,12 @@ def _from_profiler_steps(host: pd.DataFrame, borders: Borders) -> Windows | None
     ranges = _disjoint(ranges, start, end)
     spans = np.stack([start[ranges], end[ranges]], axis=1)
     ops = (host["kind"] == "op").to_numpy() & (thread == thread[ranges[0]])
-    are_stubs = np.diff(np.searchsorted(start[ops], spans)).sum() < STUBS * ops.sum()
+    begun = _begun(host, device)
+    begun = begun[thread[begun] == thread[ranges[0]]]
+    are_stubs = _counts(spans, start[begun]).sum() < STUBS * len(begun)
     finished = borders.finished[ranges] & ~_broken_off(spans, start[ops], end[ops]) & ~are_stubs
+    launch = device["launch"].to_numpy()
+    finished[-1] &= not _ends_in_a_stub(spans, start[begun], np.sort(start[launch[launch >= 0]]))
     return Windows(spans, borders.profiler_step[ranges], finished, int(thread[ranges[0]]))
 
 
@@ -161,6 +167,15 @@ def _broken_off(spans: NDArray[np.int64], op_start: Rows, op_end: Rows) -> NDArr
     last = [op_end[first:until].max(initial=-1) for first, until in inside.tolist()]
     start, end = spans.T
     return np.asarray(last > end + np.maximum(ROUNDING_NS, BROKEN_OFF * (end - start)))
+
+
+def _ends_in_a_stub(spans: NDArray[np.int64], *begun: Rows) -> bool:
+    """Whether the last range holds far less of each kind of work than the others: it is what was left to do
+    after the last `profiler.step()`. ``begun``: when the work of each kind began.
+    """
+    counts = [_counts(spans, starts) for starts in begun]
+    compared = [(count[-1], np.median(count[:-1])) for count in counts if len(spans) > 1 and count[:-1].any()]
+    return bool(compared) and all(last < STUB * usual for last, usual in compared)
 
 
 def _from_optimizer(host: pd.DataFrame) -> Windows | None:
@@ -292,15 +307,25 @@ def _inside_one_call(host: pd.DataFrame, rows: Rows) -> bool:
 
 
 def _works(windows: NDArray[np.int64], host: pd.DataFrame, device: pd.DataFrame) -> NDArray[np.bool_]:
-    """Whether an op begins inside; without any op in the trace, whether a GPU event does.
+    """Whether an op or a call that launches begins inside; without any in the trace, a GPU event.
 
     GPU events alone do not make a step: what begins in the empty last step of a recording was asked for
     before it.
     """
-    ops = host["start_ns"].to_numpy()[(host["kind"] == "op").to_numpy()]
-    begins = np.sort(ops if len(ops) else device["start_ns"].to_numpy())
-    first, last = np.searchsorted(begins, windows[:, 0]), np.searchsorted(begins, windows[:, 1])
-    return np.asarray((last > first) & (windows[:, 1] > windows[:, 0]))
+    begun = host["start_ns"].to_numpy()[_begun(host, device)]
+    inside = _counts(windows, begun if len(begun) else np.sort(device["start_ns"].to_numpy()))
+    return np.asarray((inside > 0) & (windows[:, 1] > windows[:, 0]))
+
+
+def _begun(host: pd.DataFrame, device: pd.DataFrame) -> Rows:
+    """The ops, and the calls that launch work for a GPU: a step may do no more than launch a graph."""
+    launch = device["launch"].to_numpy()
+    return distinct(np.flatnonzero((host["kind"] == "op").to_numpy()), launch[launch >= 0].astype(np.int64))
+
+
+def _counts(windows: NDArray[np.int64], starts: Rows) -> Rows:
+    """How many of these (sorted) times lie in each window."""
+    return np.diff(np.searchsorted(starts, windows), axis=1).reshape(-1)
 
 
 def _ends(host: pd.DataFrame) -> Rows:

@@ -24,6 +24,9 @@ from diagnose.trace.schema import InFile, Trace
 from diagnose.trace.steps import Steps, find_steps
 from diagnose.trace.waits import wait_table
 
+# Where a time is as late, times count from 1970, and one of 0 or less is none. (10^18 is of 2001.)
+EPOCH_NS = 10**18
+
 
 def trace_of(name: str, lanes: Lanes, file: TraceFile, damage: Damage, calls: Path | None = None) -> Trace:
     """``name``: of the recording; ``file``: what it tells besides its events; ``calls``: the run folder's
@@ -35,6 +38,10 @@ def trace_of(name: str, lanes: Lanes, file: TraceFile, damage: Damage, calls: Pa
         Lane(lanes.device.parts),
         Lane(lanes.memory.parts),
     )
+    parts = (host_lane, device_lane, memory_lane)
+    if max((int(part.start[-1]) for part in parts if len(part)), default=0) >= EPOCH_NS:
+        for part in parts:
+            part.leave_out_before(1)
     starts = [int(part.start[0]) for part in (host_lane, device_lane) if len(part)]
     if not starts:
         raise TraceUnreadable(f"No event in {name} has a usable time.", do=RECORD_HINT)
@@ -43,7 +50,7 @@ def trace_of(name: str, lanes: Lanes, file: TraceFile, damage: Damage, calls: Pa
 
     first = min(starts)
     origin_ns = first + _base_ns(file)
-    for part in (host_lane, device_lane, memory_lane):
+    for part in parts:
         part.start -= first
     threads = number_threads(host_lane, lanes.host)
     host = host_table(
@@ -52,10 +59,11 @@ def trace_of(name: str, lanes: Lanes, file: TraceFile, damage: Damage, calls: Pa
     collective = device_lane.take("collective")
     device = device_table(device_lane, lanes.device, host, collective)
     allocations = memory_table(memory_lane)
+    several = merged(host.table, [pid for pid, _ in threads.tracks], host.borders.profiler_step)
     steps, lost = whole_steps(
         find_steps(host.table, device, host.borders),
         Tables(host.table, device, host_lane, device_lane),
-        Losses(damage.cut_off, damage.lost + dropped, may_have_gpu=_gpus(file) != []),
+        Losses(damage.cut_off, damage.lost + dropped, may_have_gpu=_gpus(file) != [], merged=bool(several)),
     )
     return Trace(
         source=name,
@@ -74,7 +82,7 @@ def trace_of(name: str, lanes: Lanes, file: TraceFile, damage: Damage, calls: Pa
         notes=(*notes, *_with_advice(steps, file)),
         doubts=(
             *doubts(host.table, device, allocations, len(_gpus(file) or ()), _backend(file)),
-            *merged(host.table, [pid for pid, _ in threads.tracks], host.borders.profiler_step),
+            *several,
             *lost,
         ),
         in_file=_in_file(first, threads, lanes),

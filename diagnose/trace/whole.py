@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,8 @@ BLOCKING_CALL = re.compile(r"^(cuda|hip|cu)\w*(Synchronize|Memcpy)")
 LONG_WAIT = 0.05
 # of the time left out, in that call; and of the call, without GPU work: a copy has its own at the end
 MOSTLY = 0.9
+# events without anything before or behind them for most of the recording, and as few of all, are stray
+HOLE, FEW = 0.9, 0.01
 
 
 def whole_recording(host: pd.DataFrame, device: pd.DataFrame) -> tuple[NDArray[np.int64], tuple[str, ...]]:
@@ -30,6 +33,8 @@ def whole_recording(host: pd.DataFrame, device: pd.DataFrame) -> tuple[NDArray[n
         return np.zeros((1, 2), dtype=np.int64), ()
     end = np.concatenate((rows["start_ns"] + rows["dur_ns"], device["start_ns"] + device["dur_ns"]))
     first, last = int(begin.min()), int(end.max())
+    if stray := _stray(host, begin, end):
+        return np.array([[stray.first_ns, stray.last_ns]], dtype=np.int64), (stray.note,)
     waited_until, call = _first_wait(rows, device, first)
     if waited_until - first < LONG_WAIT * (last - first) or waited_until >= last:
         return np.array([[first, last]], dtype=np.int64), ()
@@ -39,6 +44,35 @@ def whole_recording(host: pd.DataFrame, device: pd.DataFrame) -> tuple[NDArray[n
         "anything that was recorded: for work launched before the recording, or for the GPU to start up."
     )
     return np.array([[waited_until, last]], dtype=np.int64), (note,)
+
+
+class _Others(NamedTuple):
+    """The recording without a few events that are far from all others."""
+
+    first_ns: int
+    last_ns: int
+    note: str
+
+
+def _stray(host: pd.DataFrame, begin: NDArray[np.int64], end: NDArray[np.int64]) -> _Others | None:
+    """None where no events are so far away. Python frames fill a hole: then the program was at work."""
+    python = host[among(host["kind"].array, ("python", "overhead"))]
+    starts = np.concatenate((begin, python["start_ns"]))
+    by_start = np.argsort(starts, kind="stable")
+    reached = np.maximum.accumulate(np.concatenate((end, python["start_ns"] + python["dur_ns"]))[by_start])
+    holes = starts[by_start][1:] - reached[:-1]
+    if not len(holes) or holes.max() <= HOLE * (reached[-1] - starts[by_start[0]]):
+        return None
+    since_ns = int(reached[int(np.argmax(holes))])
+    early = begin < since_ns
+    few = early if early.sum() < (~early).sum() else ~early
+    if not 0 < few.sum() < FEW * len(few):
+        return None
+    note = (
+        f"Left out: {few.sum():,} event{'s' * int(few.sum() != 1)}, {holes.max() / 1e9:,.1f} s away from all "
+        "others. Their times may be wrong."
+    )
+    return _Others(int(begin[~few].min()), int(end[~few].max()), note)
 
 
 def _first_wait(rows: pd.DataFrame, device: pd.DataFrame, first_ns: int) -> tuple[int, str]:

@@ -19,14 +19,16 @@ class Others:
         self.pids: set[Any] = set()
         self.categories: set[str] = set()  # of all events that last, rows included
         self.begins = False  # there are begin events, whose ends are events of their own
-        self._threads: dict[Any, Any] = {}
+        self._threads: dict[tuple[Any, Any], Any] = {}  # their names, by pid and tid as recorded
 
     def add(self, events: Sequence[Event]) -> None:
         """Events without a category of torch.profiler, of the phases X, M and B."""
         named = [event for event in events if event.ph == "M" and event.args]
         self.metadata_names |= {event.args.name for event in named if event.args}
         self._threads |= {
-            event.tid: event.args.name for event in named if event.name == "thread_name" and event.args
+            (event.pid, event.tid): event.args.name
+            for event in named
+            if event.name == "thread_name" and event.args
         }
         self.pids |= {event.pid for event in events if event.ph == "X"}
         begun = [event for event in events if event.ph == "B"]
@@ -34,11 +36,14 @@ class Others:
         self.categories |= {event.cat or "" for event in begun}
 
     @property
-    def thread_names(self) -> dict[int, str]:
-        """By recorded thread id."""
-        return dict(
-            zip(integers(list(self._threads)).tolist(), map(str, self._threads.values()), strict=True)
+    def thread_names(self) -> dict[tuple[Any, int], str]:
+        """By process and thread id; by thread id alone, with None, too: some write another process there."""
+        tids = integers([tid for _, tid in self._threads]).tolist()
+        names = [str(name) for name in self._threads.values()]
+        by_track = zip(
+            ((pid, tid) for (pid, _), tid in zip(self._threads, tids, strict=True)), names, strict=True
         )
+        return {(None, tid): name for tid, name in zip(tids, names, strict=True)} | dict(by_track)
 
 
 _AUTOGRAD_HINT = "Record with torch.profiler.profile instead of torch.autograd.profiler.profile."

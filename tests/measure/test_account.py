@@ -54,6 +54,19 @@ def test_every_nanosecond_of_a_row_belongs_to_one_spender_at_most() -> None:
         assert sum(one.ns for one in row.spenders) <= row.named_ns <= row.ns
 
 
+def test_the_ranges_that_are_the_steps_are_nobody_in_them() -> None:
+    calls = "".join(
+        f"""
+        main  {ts}       900  annotation  step {ts}
+        main  {ts + 10}  20   runtime     cudaLaunchKernel  {{"correlation": {ts}}}
+        gpu   {ts + 40}  300  kernel      kernel_{ts * ts}  {{"correlation": {ts}}}
+        """
+        for ts in (0, 1000, 2000)
+    )
+    names = {name for row in rows(calls).values() for name in told(row.spenders)}
+    assert "cudaLaunchKernel" in names and not any(name.startswith("step") for name in names)
+
+
 def test_a_range_of_the_users_is_a_better_name_than_its_operators() -> None:
     """`sort` from 500 to 700, after the wait: its own 20 and its operator's 180."""
     found = rows(GPU)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import time
+from typing import Any
 
 import pytest
 
+from diagnose.judge.timelines import measured_case
 from diagnose.measure.kernel_names import (
     BACKWARD_KERNEL,
     CONVOLUTION_KERNEL,
@@ -148,3 +151,37 @@ def test_what_a_gpu_has_that_runs_it(name: str, capability: float | None) -> Non
 def test_composable_kernel_writes_bf16_as_unsigned_short() -> None:
     name = "void ck::kernel_moe_gemm<ck::GridwiseMoeGemm<RowMajor, unsigned short, unsigned short, float, float> >"
     assert number_format(name) == "bf16"
+
+
+def test_a_long_name_takes_no_longer_than_it_is() -> None:
+    """Names come from files: a hundred thousand namespaces are 10^10 pairs."""
+    began = time.process_time()
+    assert number_format("ck::" * 100_000) is None
+    assert time.process_time() - began < 2
+
+
+def gpu(number: int, major: Any, minor: Any = 0) -> dict[str, Any]:
+    return {"id": number, "name": "NVIDIA", "computeMajor": major, "computeMinor": minor}
+
+
+@pytest.mark.parametrize(
+    ("listed", "capability"),
+    [
+        ([gpu(0, 7, 5), gpu(1, 8, 6)], 8.6),  # of the one that works
+        ([gpu(0, 9)], 9.0),
+        ([gpu(1, "eight")], 7.0),  # from here on what its kernel needs
+        ([gpu(1, True)], 7.0),
+        ([gpu(1, 1e308, -3)], 7.0),
+        ([gpu(1, 8, None)], 7.0),
+        ([gpu(1, 10**400)], 7.0),
+        ([], 7.0),
+    ],
+)
+def test_the_capability_of_the_gpu_that_works(listed: list[dict[str, Any]], capability: float) -> None:
+    timeline = """
+        main  0    100  step     ProfilerStep#1
+        main  0    10   op       aten::mm
+        gpu   10   50   kernel   volta_sgemm_128x64_nn {"device": 1}
+    """
+    measured = measured_case({"timeline": timeline, "info": {"deviceProperties": listed}})
+    assert measured.needed("gpu_capability") == capability

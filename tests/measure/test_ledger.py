@@ -235,3 +235,67 @@ def test_memory_calls_before_the_first_gpu_work_are_start_up() -> None:
         """
     )
     assert us(ledger) == {"compute": 2000, "host_work": 5000, "allocator": 2000}
+
+
+def test_a_thread_that_feeds_another_gpu_explains_nothing() -> None:
+    ledger = ledger_of(
+        """
+        main   0    1000  step     ProfilerStep#1
+        main   0    10    op       aten::mm
+        main   2    5     runtime  cudaLaunchKernel  {"correlation": 1}
+        gpu    10   490   kernel   gemm  {"correlation": 1}
+        other  0    8     runtime  cudaLaunchKernel  {"correlation": 2}
+        gpu    10   400   kernel   gemm  {"correlation": 2, "device": 1}
+        other  450  500   runtime  cudaStreamSynchronize
+        main   950  20    op       aten::mm
+        main   955  10    runtime  cudaLaunchKernel  {"correlation": 3}
+        gpu    970  10    kernel   gemm  {"correlation": 3}
+        """
+    )
+    # Idle: 0-10, 500-970, 980-1000. The main thread dispatches 0-10 and 950-970 and is in Python besides.
+    assert us(ledger) == {"compute": 500, "launch_bound": 10 + 20, "python": 450 + 20}
+
+
+def test_a_thread_that_copies_ahead_explains_only_the_time_before_its_own_work() -> None:
+    ledger = ledger_of(
+        """
+        main   0    1000  step     ProfilerStep#1
+        main   0    10    op       aten::mm
+        main   2    5     runtime  cudaLaunchKernel  {"correlation": 1}
+        gpu    10   490   kernel   gemm  {"correlation": 1}
+        fetch  500  5     runtime  cudaMemcpyAsync  {"correlation": 2}
+        gpu    510  20    memcpy   Memcpy HtoD (Pinned -> Device)  {"correlation": 2, "stream": 20}
+        fetch  530  400   runtime  cudaStreamSynchronize
+        main   950  20    op       aten::mm
+        main   955  10    runtime  cudaLaunchKernel  {"correlation": 3}
+        gpu    970  30    kernel   gemm  {"correlation": 3}
+        """
+    )
+    # Idle: 0-10, 500-510, 530-970. 500-505 the copy is launched, 505-510 it waits to start; 530-950 Python.
+    assert us(ledger) == {
+        "compute": 520,
+        "exposed_copies": 20,
+        "launch_bound": 10 + 5 + 20,
+        "python": 420,
+        "unattributed": 5,
+    }
+
+
+def test_what_the_autograd_thread_waits_for_holds_the_training_thread_up() -> None:
+    ledger = ledger_of(
+        """
+        main      0    1000  step     ProfilerStep#1
+        main      0    10    op       aten::mm
+        main      2    5     runtime  cudaLaunchKernel  {"correlation": 1}
+        gpu       10   290   kernel   gemm  {"correlation": 1}
+        autograd  290  230   op       autograd::engine::evaluate_function: MmBackward0
+        autograd  292  5     runtime  cudaLaunchKernel  {"correlation": 2}
+        gpu       300  100   kernel   gemm  {"correlation": 2}
+        autograd  310  180   runtime  cudaStreamSynchronize
+        main      540  20    op       aten::add
+        main      545  10    runtime  cudaLaunchKernel  {"correlation": 3}
+        gpu       560  440   kernel   add  {"correlation": 3}
+        """
+    )
+    # Idle: 0-10, 400-560. 400-490 the sync, 490-520 and 540-560 refilling after it, 520-540 Python.
+    assert us(ledger) == {"compute": 830, "launch_bound": 10, "host_sync": 90 + 30 + 20, "python": 20}

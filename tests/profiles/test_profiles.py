@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import marshal
 import struct
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from diagnose.commands import main as cli
 from diagnose.errors import TraceUnreadable, UsageError
+from diagnose.profiles import lightning
 from diagnose.profiles.callgraph import CallGraph, Edge
 from diagnose.profiles.kinds import KINDS, TITLES, kind_of_line
 from diagnose.profiles.marshalled import Malformed, loads
@@ -335,6 +337,22 @@ def test_what_is_referred_to_twice_is_the_same() -> None:
     assert loads(marshal.dumps({key: (key, key)})) == {key: (key, key)}
 
 
+def test_a_line_of_blanks_takes_no_longer_than_it_is(tmp_path: Path) -> None:
+    lines = ["|  a" + " " * 1900 + "x"] * 2000 + ["|  run_training_batch  |  0.5  |  2  |  1.0  |"]
+    began = time.process_time()
+    assert lightning.read("\n".join(lines).encode()).duration_s == 1.0
+    assert time.process_time() - began < 2
+
+
+def keys_that_double(times: int) -> bytes:
+    """A dict of which each key holds the one before twice: the last takes 2^times steps to hash."""
+    keys = b"\xa9\x01i\0\0\0\0N"  # what is referred to as 1: 0 is the dict
+    for number in range(1, times):
+        before = b"r" + struct.pack("<i", number)
+        keys += b"\xa9\x02" + before + before + b"N"
+    return b"\xfb" + keys + b"0"
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -348,8 +366,9 @@ def test_what_is_referred_to_twice_is_the_same() -> None:
         b"r" + struct.pack("<i", 5),  # the same as nothing
         b"\xa9\x01r" + struct.pack("<i", 0),  # a tuple that holds itself
         b"{{0N0",  # a dict as a key
+        keys_that_double(60),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_marshal_that_means_harm_is_refused(content: bytes) -> None:
     with pytest.raises(Malformed):
@@ -373,8 +392,10 @@ def test_a_profile_cut_anywhere_is_refused_in_words(tmp_path: Path) -> None:
         {("f", 1, "g"): (1, 1, 0.1, 0.1, {("f", 1, "g"): "x"})},
         {("f", 1, "g"): (1, 1, 0.1)},
         {("f", 1, "g"): (1, 1, 0.0, 0.0, {})},
+        {("f", 1, "g"): (1, 1, 0.1, 0.1, {}), 5: (1, 1, 0.1, 0.1, {})},
+        {("f", 1, "g"): (1, 1, 0.1, 0.1, {}), ("f", 1): (1, 1, 0.1, 0.1, {})},
     ],
-    ids=range(7),
+    ids=range(9),
 )
 def test_a_table_of_other_things_is_refused(found: Any, tmp_path: Path) -> None:
     with pytest.raises(TraceUnreadable, match="damaged or cut"):

@@ -6,6 +6,7 @@ import io
 import json
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -114,6 +115,14 @@ def test_a_limit_on_memory_is_kept_or_the_trace_refused(monkeypatch: pytest.Monk
     assert len(read_trace(io.BytesIO(data)).host) == 3000, "half of the free memory is plenty"
 
 
+def test_texts_count_towards_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = encoded(*(event(f"op{i}" + 1000 * "x", i) for i in range(1000)))  # 1 MB, and 4 times that
+    cut_small(monkeypatch, 10_000)
+    assert len(read_trace(io.BytesIO(data), memory_limit=6_000_000).host) == 1000
+    with pytest.raises(TraceUnreadable, match="needs more memory than the limit"):
+        read_trace(io.BytesIO(data), memory_limit=3_000_000)
+
+
 def test_memory_events_count_towards_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     # 41 bytes each, and 4 times that for the tables
     data = encoded(event("op", 0), *(block(i, 512, 1024, 2048) for i in range(3000)))
@@ -144,3 +153,28 @@ def test_progress_without_a_known_size_is_told_in_bytes(monkeypatch: pytest.Monk
     told: list[tuple[float, int]] = []
     read_trace(Stream(data), progress=lambda content: told.append((content.share, content.read_bytes)))  # type: ignore[arg-type]
     assert told[-1] == (0.0, len(data))
+
+
+def test_a_damaged_event_costs_its_part_of_the_file_and_the_rest_is_read_in_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    events = [event("aten::mm", 10 * i, 5) for i in range(3000)]
+    text = encoded(*events).replace(b'"dur": 5', b'"dur": NaN', 1).replace(b'"ts": 90,', b'"ts" 90,', 1)
+    whole = read_trace(io.BytesIO(text))
+    cut_small(monkeypatch, 2**12)
+    monkeypatch.setattr(batches, "DAMAGED_BYTES", 2**14)
+    longest = 0
+
+    def measured(self: batches.Events, text: bytearray) -> list[Any]:
+        nonlocal longest
+        longest = max(longest, len(text))
+        return salvaged(self, text)
+
+    salvaged = batches.Events._salvaged
+    monkeypatch.setattr(batches.Events, "_salvaged", measured)
+    check_same(read_trace(io.BytesIO(text)), whole)
+    assert 0 < longest < len(text) / 5
+    assert whole.notes[:2] == (
+        "1 event held NaN or Infinity; that part was replaced or left out.",
+        "1 of 3,000 events are damaged and were left out.",
+    )

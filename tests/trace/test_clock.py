@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from diagnose.trace.clock import INVALID, nanoseconds, needs_decimals
+from tests.trace.build import event, kernel, read
 
 
 def test_three_decimals_survive_in_a_double_below_2_to_the_43() -> None:
@@ -38,3 +39,10 @@ def test_unusable_times_are_told_apart() -> None:
         INVALID,
         INVALID,
     ]
+
+
+def test_a_time_of_nothing_is_none_beside_times_since_1970() -> None:
+    trace = read(event("aten::mm", 1.7e15, 5), kernel("k", 1.7e15 + 10, 5, 1), kernel("stray", 0, 5, 2))
+    assert list(trace.device["name"]) == ["k"]
+    assert trace.notes[0] == "Left out: 1 event without a usable time."
+    assert len(read(event("aten::mm", 5, 5), kernel("k", 0, 5, 1)).device) == 1

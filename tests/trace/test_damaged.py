@@ -133,6 +133,14 @@ def test_small_faults_cost_no_event(find: bytes, replacement: bytes, note: str) 
     assert trace.notes == (f"1 event held {note}; that part was replaced or left out.",)
 
 
+def test_lines_between_what_an_event_holds_are_no_fault() -> None:
+    lines = json.dumps({"traceEvents": [event("aten::mm", 1), event("odd", 3, stream={"a": 1})]}, indent=1)
+    assert opened(lines.encode()).notes == (
+        "1 event held arguments of an unknown form; that part was replaced or left out.",
+    )
+    assert opened(lines.replace('"odd"', '"o\nd"').encode()).host["name"].tolist() == ["aten::mm", "o d"]
+
+
 def test_a_trailing_comma_after_the_last_event() -> None:
     trace = opened(WHOLE[: WHOLE.rindex(b"]")] + b", ]}")
     assert len(trace.host) == 40

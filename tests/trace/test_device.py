@@ -31,6 +31,11 @@ def test_every_column_has_the_schemas_type() -> None:
         ("Memcpy DtoH (Device -> Device)", {}, "PtoP", ""),
         ("Memcpy HtoH (Pageable -> Pinned)", {}, "HtoH", ""),
         ("Memcpy (Unknown)", {}, "", ""),
+        ("Memcpy M2D (MEMORY -> DEVICE)", {}, "HtoD", "pageable"),  # of Intel's
+        ("Memcpy D2M (DEVICE -> MEMORY)", {}, "DtoH", "pageable"),
+        ("zeCommandListAppendMemoryCopy(H2D)", {}, "HtoD", "pinned"),
+        ("Memcpy D2D (DEVICE -> DEVICE)", {}, "DtoD", ""),
+        ("Memcpy S2D (SHARED -> DEVICE)", {}, "", ""),
     ],
 )
 @pytest.mark.parametrize("cat", ["gpu_memcpy", "Memcpy"])
@@ -72,6 +77,10 @@ def test_sets_and_missing_or_quoted_bytes() -> None:
         ("void moe_a2a_dispatch_kernel<8>(int)", True),
         ("one_shot_push_kernel", True),
         ("symm_mem_barrier_kernel", True),
+        ("all-reduce.7", True),  # XLA's, as on TPUs
+        ("collective-permute-start.1", True),
+        ("triton_poi_fused_all_gather_into_tensor_wait_tensor_1", False),
+        ("triton_red_fused_add_all_reduce_0", False),
         # tokens sorted by expert on one GPU, and the parts of split attention joined
         ("_combined_routing_compute", False),
         ("kn_fmla_fwd_splictkv_combine", False),
@@ -131,6 +140,20 @@ def test_op_by_external_id_where_the_launch_is_outside_of_ops() -> None:
         event("old", 60, 5, "Operator", **{"external_id": 8}), kernel("lost", 70, 1, 55, cat="Kernel", **{"external_id": 8}),
     )  # fmt: skip
     assert [trace.host["name"].iloc[row] for row in trace.device["op"]] == ["aten::mm", "old"]
+
+
+def test_an_external_id_is_no_correlation_where_others_have_one() -> None:
+    work = kernel("gemm", 40, 10, 0)
+    work["args"] = {"External id": 7, "device": 0, "stream": 7}
+    trace = read(
+        event("aten::mm", 0, 50, External_id=7),
+        launch(12, 3, 100),
+        event("aten::add", 60, 9),
+        launch(61, 3, 7),
+        work,
+    )
+    linked = row(trace, "gemm", "device")
+    assert (linked["launch"], trace.host["name"].iloc[linked["op"]]) == (-1, "aten::mm")
 
 
 def test_rocm_without_correlation_links_by_external_id() -> None:

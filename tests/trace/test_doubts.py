@@ -61,3 +61,20 @@ def test_step_numbers_that_come_twice_are_told() -> None:
     assert read(*marked(1, 0), *marked(1, 0)).doubts == ()
     inner = event("ProfilerStep#1", 5, 90, "user_annotation")
     assert read(*marked(1, 0), inner).doubts == ()
+
+
+def test_of_two_ranks_in_one_file_no_gpu_work_is_called_lost() -> None:
+    """They number their launches alike, so that the work of both goes to the first."""
+    events = []
+    for rank in range(2):
+        for number in range(4):
+            ts = 1000 * number + 30 * rank
+            events += [
+                event(f"ProfilerStep#{number}", ts, 1000, "user_annotation", pid=100 + rank),
+                event("aten::mm", ts + 10, 50, pid=100 + rank),
+                event("cudaLaunchKernel", ts + 20, 5, "cuda_runtime", pid=100 + rank, correlation=number),
+                kernel(f"gemm{rank}", ts + 100, 300, number),
+            ]
+    trace = read(*events)
+    assert [note.code for note in trace.doubts] == ["merged"]
+    assert trace.steps["complete"].all()

@@ -44,12 +44,19 @@ def test_a_device_event_can_be_the_first() -> None:
     [
         ("cpu_op", "op"), ("Operator", "op"), ("user_annotation", "annotation"), ("python_function", "python"), ("overhead", "overhead"),
         ("cuda_runtime", "runtime"), ("Runtime", "runtime"), ("cuda_driver", "runtime"), ("hip_runtime", "runtime"),
-        ("xpu_runtime", "runtime"),
+        ("xpu_runtime", "runtime"), ("xpu_sync", "runtime"), ("collective_comm", "annotation"),
         ("mtia_runtime", "runtime"), ("privateuse1_runtime", "runtime"),
     ],
 )  # fmt: skip
 def test_category_to_kind(cat: str, kind: str) -> None:
     assert row(read(event("e", 1, cat=cat)), "e")["kind"] == kind
+
+
+def test_a_wait_that_is_written_without_its_process_is_of_the_thread_with_its_id() -> None:
+    trace = read(
+        event("aten::mm", 0, 5, tid=7), event("zeEventHostSynchronize", 6, 5, "xpu_sync", pid=-1, tid=7)
+    )
+    assert trace.host["tid"].tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -198,3 +205,12 @@ def test_top_level_information() -> None:
         trace.info["rocprofiler-sdk_version"],
         "record_shapes" in trace.info,
     ) == (1, 1.1, False)
+
+
+def test_threads_of_two_processes_with_the_same_id_keep_their_names() -> None:
+    named = [
+        {"ph": "M", "name": "thread_name", "pid": pid, "tid": 1, "args": {"name": name}}
+        for pid, name in ((100, "of the first"), (200, "of the second"))
+    ]
+    trace = read(event("a", 0, pid=100), event("b", 1, pid=200), event("c", 2, pid=300), *named)
+    assert list(trace.threads.values()) == ["of the first", "of the second", "of the second"]

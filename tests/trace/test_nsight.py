@@ -108,6 +108,16 @@ def test_operators_ranges_calls_and_work_of_the_gpu(tmp_path: Path) -> None:
     assert trace.info["deviceProperties"][0]["name"] == "NVIDIA A100-SXM4-40GB"
 
 
+def test_a_graph_that_was_recorded_as_a_whole_is_work_of_the_gpu(tmp_path: Path) -> None:
+    graph = ("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", f"{GPU}, graphId", [(50_000, 90_000, OTHER, 0, 7, 1, 3)])
+    trace = read_trace(export(tmp_path, graph))  # of the other process, which has most work by that
+    assert trace.device[["kind", "name", "dur_ns"]].to_numpy().tolist() == [
+        ["kernel", "void gemm<float>(float*)", 1000],
+        ["kernel", "CUDA graph 3", 40_000],
+    ]
+    assert any("--cuda-graph-trace=node" in note for note in trace.notes)
+
+
 def test_packed_or_not_the_other_process_is_told_of(tmp_path: Path) -> None:
     packed = tmp_path / "run.sqlite.gz"
     packed.write_bytes(gzip.compress(export(tmp_path).read_bytes()))

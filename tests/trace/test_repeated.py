@@ -77,6 +77,18 @@ def test_numbered_sections_that_do_different_work_are_no_steps() -> None:
     assert read(*sections).step_source == "whole trace"
 
 
+def test_numbered_ranges_of_a_profiler_without_operators_are_compared_by_their_calls() -> None:
+    def spans(*calls: int) -> list[dict[str, Any]]:
+        return [part for i, count in enumerate(calls) for part in (
+            event(f"step {i}", 10 + 20 * i, 18, "user_annotation"),
+            *(launch(11 + 20 * i + j, 0.5, 10 * i + j) for j in range(count)),
+            *(kernel(f"k{i * i * j}", 12 + 20 * i + j, 0.5, 10 * i + j) for j in range(count)),
+        )]  # fmt: skip
+
+    assert read(*spans(4, 5, 4, 4)).step_source == "annotation"
+    assert read(*spans(9, 1, 0, 8, 1)).step_source == "whole trace"  # median 1: two of five have 1 or 2
+
+
 def test_profiler_steps_come_first() -> None:
     marked = ranges(("iteration 1", 10, 20), ("iteration 2", 40, 20), ("iteration 3", 70, 20))
     assert read(event("ProfilerStep#1", 5, 95, "user_annotation"), *marked).step_source == "ProfilerStep"
@@ -149,3 +161,13 @@ def test_a_wait_for_recorded_work_stays() -> None:
         event("aten::mm", 70, 5), launch(71, 2, 2), kernel("gemm", 74, 26, 2),
     )  # fmt: skip
     assert windows(trace) == [(0, 100, True)]
+
+
+def test_a_few_events_far_from_all_others_are_left_out() -> None:
+    ops = [event(f"aten::op{i * i}", 3_600_000_000 + 10 * i, 5) for i in range(200)]
+    trace = read(event("aten::zeros", 0, 5), *ops)
+    assert windows(trace) == [(3_600_000_000, 3_600_001_995, True)]
+    assert trace.notes[-1] == ("Left out: 1 event, 3,600.0 s away from all others. Their times may be wrong.")
+    assert windows(read(event("aten::zeros", 0, 5), *ops[:50]))[0][0] == 0  # 1 of 51 is not few
+    python = event("train.py(1): load", 0, 3_600_000_000, "python_function")
+    assert windows(read(python, event("aten::zeros", 0, 5), *ops))[0][0] == 0

@@ -64,6 +64,32 @@ def test_profiler_steps_without_mirror_and_the_empty_last_one() -> None:
     assert trace.step_source == "ProfilerStep"
 
 
+def test_the_rest_after_the_last_step_is_no_step() -> None:
+    def trace(rest: int) -> Trace:
+        starts = [*range(2, 42, 2), *range(51, 51 + rest)]
+        calls = [part for ts in starts for part in (launch(ts, 0.5, ts), kernel("k", ts + 0.5, 0.5, ts))]
+        return read(step(1, 0, 50), step(2, 50, 5), *calls)
+
+    # 20 launches in the first range
+    assert [row[3] for row in windows(trace(rest=1))] == [True, False]
+    assert [row[3] for row in windows(trace(rest=2))] == [True, True]
+
+
+def test_a_step_that_launches_one_graph_after_one_that_captures_it_is_no_rest() -> None:
+    captures = [part for i in range(20) for part in forward(2 + i, 2 + i)]
+    replays = [launch(51, 1, 99, "cudaGraphLaunch"), *(kernel("k", 53 + i, 1, 99) for i in range(20))]
+    trace = read(step(1, 0, 50), *captures, step(2, 50, 25), *replays)
+    assert [row[3] for row in windows(trace)] == [True, True]
+
+
+def test_steps_that_only_launch_a_graph_are_steps() -> None:
+    steps = [part for i in range(3) for part in (
+        step(i, 100 * i + 50, 100), launch(100 * i + 60, 5, i, "cudaGraphLaunch"), kernel("k", 100 * i + 70, 60, i)
+    )]  # fmt: skip
+    trace = read(*(op(ts) for ts in (0, 5, 10)), *steps)
+    assert windows(trace) == [[0, 50, 150, True], [1, 150, 250, True], [2, 250, 350, True]]
+
+
 def test_profiler_steps_of_old_versions() -> None:
     trace = read(step(5, 0, 10, "Operator", tid="99"), event("aten::a", 1, 3, "Operator", tid="99"))
     assert windows(trace) == [[5, 0, 10, True]]
@@ -100,7 +126,7 @@ def test_marks_without_a_complete_step_give_way_to_the_next_source() -> None:
     assert trace.step_source == "optimizer"
     assert trace.notes == (
         "No step marked by the ProfilerStep ranges is complete (its end was not recorded, or no operator "
-        "started in it). Steps are taken from the optimizer's steps.",
+        "or launch began in it). Steps are taken from the optimizer's steps.",
     )
 
 

@@ -10,7 +10,7 @@ from diagnose.measure.missing import NO_GPU, NO_STEPS, Missing, known
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, lies_in
 from diagnose.measure.work import device_rows, in_rows, outermost
-from diagnose.trace.intervals import as_intervals, intersect, total, union
+from diagnose.trace.intervals import as_intervals, intersect, subtract, total, union
 
 SYNC_BATCHNORM = r"^(autograd::engine::evaluate_function: )?SyncBatchNorm(Backward)?"
 DATA_PARALLEL = r"^DataParallel\.forward$"
@@ -19,6 +19,8 @@ SENDS_OUT, COLLECTS = r"^(Scatter|Broadcast)$", r"^(Gather|ReduceAddCoalesced)$"
 PROCESS_GROUP = r"^(c10d::|record_param_comms$)"
 UNUSED_SEARCH = r"reducer::search_unused_parameters$"
 GLOO = r"^gloo:"
+# in which a thread that waits for gloo is filed: what runs in the others holds the GPU up by itself
+GLOO_WAITS = ("exposed_copies", "host_sync", "host_work", "python", "unattributed")
 SENDS = r"^(c10d::|nccl:)(send|recv)"
 LIKE_SENDS = r"(?i)all_?to_?all|^(c10d::|nccl:)(gather|scatter)"
 NO_STATE = Missing("the size of an optimizer's state on the GPU was not recorded")
@@ -148,8 +150,14 @@ def _gloo_on_gpu(view: Selection) -> Rows:
 
 
 def _gloo_time(view: Selection, rows: Rows) -> Intervals:
-    still = [view.idle, view.ledger.rows.get("exposed_copies", NO_INTERVALS)]
-    return intersect(view.host_intervals(rows), union(np.concatenate(still)))
+    """The part of these collectives in which the GPU computes nothing until they are over, and the host does
+    nothing that the ledger blames for that.
+    """
+    still = subtract(view.span, in_rows(view, view.span, "compute", "exposed_communication"))
+    end = (view.host["start_ns"] + view.host["dur_ns"]).to_numpy()[rows]
+    at = np.searchsorted(still[:, 1], end)
+    waited_for = np.append(still[:, 0], np.iinfo(np.int64).max)[at] < end
+    return in_rows(view, view.host_intervals(rows[waited_for]), *GLOO_WAITS)
 
 
 @selector(

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from diagnose.measure.device_steps import busiest_first
 from diagnose.measure.kernel_names import least_capability
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import NO_FACTS, NO_GPU, NO_STEPS, ONLY_IN_A_RUN, Missing
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import Rows
+from diagnose.trace.schema import Trace
 
 MATMUL_OP = (
     r"^aten::(mm|addmm|bmm|baddbmm|matmul|linear|einsum"
@@ -104,12 +106,19 @@ def _gpu_capability(measured: Measured) -> Value | Missing:
         key.startswith(("hip", "roctracer")) for key in trace.info
     ):  # AMD's numbers mean something else
         return unknown
-    devices = trace.info.get("deviceProperties") or []
-    known = [device for device in devices if isinstance(device, dict) and "computeMajor" in device]
-    if known:
-        return float(f"{known[0]['computeMajor']}.{known[0].get('computeMinor', 0)}")
+    if told := _told_capability(trace):
+        return told
     needed = [least_capability(name) for name in set(trace.device["name"].unique())]
     return max((least for least in needed if least), default=unknown)
+
+
+def _told_capability(trace: Trace) -> float | None:
+    """Of the GPU that worked most, as the head of the file tells it; None for what is no capability."""
+    listed = trace.info.get("deviceProperties") or [{}]
+    gpu, *_ = [gpu for gpu in listed if gpu.get("id") in busiest_first(trace.device)[:1]] or listed
+    major, minor = gpu.get("computeMajor"), gpu.get("computeMinor", 0)
+    is_known = type(major) is int and type(minor) is int and 1 <= major <= 99 and 0 <= minor <= 9
+    return float(f"{major}.{minor}") if is_known else None
 
 
 @metric(
