@@ -310,14 +310,19 @@ def by_threads(view: View, ordinal: int, idle: Intervals) -> list[tuple[np.ndarr
     here = np.flatnonzero(view.device["device"].to_numpy() == ordinal)
     feeding, main = np.unique(tid[launch[here[launch[here] >= 0]]]), view.trace.training_thread
     training = np.intersect1d(feeding, tid[view.host["backward"].to_numpy()])
-    if main in feeding or not (tid[launch[launch >= 0]] == main).any():  # it does not feed others alone
+    feeds_others = (tid[launch[launch >= 0]] == main).any() and main not in feeding
+    if main >= 0 and not feeds_others:
         training = np.append(training, main)
     launching = np.append(np.append(tid, -1)[launch[here]], main if main in training else -1)
     launching = launching[np.searchsorted(view.device["start_ns"].to_numpy()[here], idle[:, 1])]
-    parts = [(dispatching_threads(view), idle[launching < 0])]
-    for thread in np.unique(launching[launching >= 0]).tolist():
-        parts.append((np.isin(tid, [*training.tolist(), thread]), idle[launching == thread]))
-    return parts
+    launching[np.isin(launching, training)] = training.max(initial=-1)
+    return [
+        (
+            np.isin(tid, [*training.tolist(), thread]) if thread >= 0 else dispatching_threads(view),
+            idle[launching == thread],
+        )
+        for thread in np.unique(launching).tolist() or [-1]
+    ]
 
 
 def after_sync(view: View, idle: Intervals, sync_calls: np.ndarray) -> Intervals:

@@ -73,7 +73,7 @@ STEPS: dict[str, Column] = {
     "number": Column("int64", "", "the step's number in the trace"),
     "start_ns": Column("int64", "ns", "end of the previous step"),
     "end_ns": Column("int64", "ns", "end of this step"),
-    "complete": Column("bool", "", "both ends recorded and at least one op or GPU event inside"),
+    "complete": Column("bool", "", "both ends recorded and an op, a launch or a GPU event inside"),
 }
 
 WAITS: dict[str, Column] = {

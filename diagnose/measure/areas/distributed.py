@@ -140,7 +140,7 @@ def _unused_search(view: Selection) -> Rows:
 
 @selector(
     "gloo_on_gpu",
-    "collectives of the gloo backend while the GPU idles or copies",
+    "collectives of the gloo backend that the GPU, idle or copying, waits for",
     needs="device",
     attributed=lambda view, rows: _gloo_time(view, rows),
 )
