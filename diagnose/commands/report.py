@@ -40,7 +40,6 @@ TARGET is a script or module (-m), a file, folder or URL of torch.profiler, nsys
 _EPILOG = """\
 commands, in place of TARGET; COMMAND --help shows more (a script of that name is ./COMMAND):
 {commands}
-
 examples:
   python -m diagnose train.py --epochs 3          run train.py, record some steps, write a report
   python -m diagnose --verify -m pkg.train        the same for a module, then try the fixes and measure

@@ -22,10 +22,8 @@ def account_rows(
     ``planned``: the rules of the plan.
     """
     measured = prediction.measured
-    if measured.timeline is None:
-        return [], None
-    touched = Touched(measured, planned)
-    step_ms, step_count = measured.number("step_ms"), measured.timeline.step_count
+    step_ms, touched = measured.number("step_ms"), Touched(measured, planned)
+    step_count = measured.timeline.step_count if measured.timeline else math.nan
     # by name, and which part is its own: of all that it does, in whichever row
     on_host: dict[tuple[Name, float], float | None] = {}
 

@@ -39,14 +39,13 @@ def blamed(measured: Measured, rules: Sequence[Rule]) -> tuple[np.ndarray, np.nd
 
 
 class Touched:
-    """Which of the plan's rules is about most of what a spender does, by the events of the timeline (which
-    has to be there).
-    """
+    """Which of the plan's rules is about most of what a spender does, by the events of the timeline."""
 
     def __init__(self, measured: Measured, rules: Sequence[Rule]) -> None:
         view = measured.timeline
-        assert view is not None
-        self._rules = rules
+        self._rules = rules if view is not None else ()
+        if view is None:
+            return
         host, self._of_device = blamed(measured, rules)
         self._device_ns = view.device["dur_ns"].to_numpy()
         tid = view.host["tid"].to_numpy()
@@ -58,6 +57,8 @@ class Touched:
 
     def rule(self, spender: Spender) -> str | None:
         """The rule's id; None where none is."""
+        if not self._rules:
+            return None
         whole_ns = sum(map(total, spender.host.values())) + int(self._device_ns[spender.device].sum())
         about = (rule.id for at, rule in enumerate(self._rules) if self._ns(spender, at) > MOSTLY * whole_ns)
         return next(about, None)

@@ -275,8 +275,8 @@ def test_a_trace_without_a_step_has_no_account() -> None:
 def test_what_has_a_name_is_a_share_of_the_plain_step() -> None:
     """The host ran ahead: 60 of the recorded 100 µs are idle and nameless, and none of the plain step."""
     plain_ms = {"python": 0.0, "compute": 40.0}
-    measured = SimpleNamespace(number=lambda _: 40.0, row_ms=plain_ms.__getitem__)
+    measured = SimpleNamespace(timeline=None, number=lambda _: 40.0, row_ms=plain_ms.__getitem__)
     rows_of_step = [RowAccount("python", 60, 0, []), RowAccount("compute", 40, 30, [])]
     prediction: Any = SimpleNamespace(measured=measured)
     nothing: Any = None
-    assert account_rows(rows_of_step, prediction, nothing) == ([], 0.75)
+    assert account_rows(rows_of_step, prediction, nothing, []) == ([], 0.75)
