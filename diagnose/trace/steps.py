@@ -170,12 +170,12 @@ def _broken_off(spans: NDArray[np.int64], op_start: Rows, op_end: Rows) -> NDArr
 
 
 def _ends_in_a_stub(spans: NDArray[np.int64], *begun: Rows) -> bool:
-    """Whether the last range holds far less of each kind of work than the others: it is what was left to do
-    after the last `profiler.step()`. ``begun``: when the work of each kind began.
+    """Whether the last range is far shorter than the others and holds far less of each kind of work: it is
+    what was left to do after the last `profiler.step()`. ``begun``: when the work of each kind began.
     """
-    counts = [_counts(spans, starts) for starts in begun]
+    counts = [np.diff(spans, axis=1).reshape(-1), *(_counts(spans, starts) for starts in begun)]
     compared = [(count[-1], np.median(count[:-1])) for count in counts if len(spans) > 1 and count[:-1].any()]
-    return bool(compared) and all(last < STUB * usual for last, usual in compared)
+    return len(compared) > 1 and all(last < STUB * usual for last, usual in compared)
 
 
 def _from_optimizer(host: pd.DataFrame) -> Windows | None:

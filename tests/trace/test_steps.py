@@ -68,11 +68,16 @@ def test_the_rest_after_the_last_step_is_no_step() -> None:
     def trace(rest: int) -> Trace:
         starts = [*range(2, 42, 2), *range(51, 51 + rest)]
         calls = [part for ts in starts for part in (launch(ts, 0.5, ts), kernel("k", ts + 0.5, 0.5, ts))]
-        return read(step(1, 0, 50), step(2, 50, 5), *calls)
+        return read(step(1, 0, 50), step(2, 50, 4), *calls)
 
-    # 20 launches in the first range
+    # 20 launches in 50 us of the first range, and 4 us of the last
     assert [row[3] for row in windows(trace(rest=1))] == [True, False]
     assert [row[3] for row in windows(trace(rest=2))] == [True, True]
+
+
+def test_a_last_step_of_few_operators_is_a_step_if_it_takes_as_long() -> None:
+    trace = read(step(1, 0, 50), step(2, 50, 50), *(op(ts) for ts in range(2, 42, 2)), op(60))
+    assert [row[3] for row in windows(trace)] == [True, True]
 
 
 def test_a_step_that_launches_one_graph_after_one_that_captures_it_is_no_rest() -> None:
