@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from diagnose.run.child.products.pair_ways import inverse_ways, pooling_ways
-from tests.run.dataflow.looking import seen
+from diagnose.run.child.products.summed_rows import Sums, summed_ways
+from tests.run.dataflow.looking import call_of, seen
 
 HERE = Path(__file__)
 LINES = HERE.read_text().splitlines()
@@ -272,6 +273,64 @@ def test_a_convolution_of_points_before_its_average(pool: Callable[[Tensor], Ten
 def test_other_layers_come_first(use: Callable[[Tensor], Tensor]) -> None:
     layer, sets = nn.Linear(64, 64), torch.rand(32, 8, 64)
     assert left_of(lambda: use(layer(sets)), "pooled") == {}
+
+
+EDGES, NODES = 4096, 64
+TO = torch.randint(NODES, (EDGES,), generator=torch.Generator().manual_seed(0))
+SUMS = [
+    lambda messages: torch.zeros(NODES, 128).index_add(0, TO, messages),
+    lambda messages: torch.zeros(NODES, 128).index_add_(0, TO, messages),
+    lambda messages: torch.zeros(NODES, 128).scatter_add(0, TO[:, None].expand_as(messages), messages),
+    lambda messages: torch.zeros(NODES, 128).scatter_add_(0, TO[:, None].expand_as(messages), messages),
+]
+
+
+@pytest.mark.parametrize("add_up", SUMS)
+@pytest.mark.parametrize("norm", [None, torch.rand(EDGES, 1)], ids=["plain", "norm"])
+def test_a_layer_of_messages_that_are_added_up(
+    add_up: Callable[[Tensor], Tensor], norm: Tensor | None
+) -> None:
+    """64 sums of 4096 rows: one of 64 multiplications is left, and the additions are of as many numbers."""
+    weight, rows = torch.rand(128, 128, requires_grad=True), torch.rand(EDGES, 128)
+
+    def step() -> None:
+        messages = torch.mm(rows, weight)
+        scaled = messages if norm is None else messages * norm
+        add_up(scaled).sum().backward()
+
+    left = left_of(step, "pooled")
+    assert "messages = torch.mm(rows, weight)" in left and len(left) == (2 if norm is None else 3)
+    assert all(share < 0.8 for share in left.values())
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda rows: SUMS[0](rows.relu()),
+        lambda rows: SUMS[0](rows * torch.rand(128)),
+        lambda rows: SUMS[0](rows) + rows.sum(),
+        lambda rows: SUMS[0](rows * torch.rand(EDGES, 1)) + rows[:NODES],  # read unscaled, too
+        lambda rows: torch.zeros(EDGES, 128).index_add(0, TO, rows),  # most sums are of no row or one
+        lambda rows: torch.zeros(EDGES, 2).index_add(1, TO[:128] % 2, rows),
+        lambda rows: torch.zeros(NODES, 128).index_add(0, TO, rows, alpha=2),
+    ],
+)
+def test_other_messages_need_their_layer_first(use: Callable[[Tensor], Tensor]) -> None:
+    weight, rows = torch.rand(128, 128), torch.rand(EDGES, 128)
+    assert left_of(lambda: use(rows @ weight), "pooled") == {}
+
+
+def test_messages_summed_first_give_the_same() -> None:
+    rows, weight, norm = torch.rand(40, 5), torch.rand(5, 4), torch.rand(40, 1)
+    sums = Sums(torch.arange(40) % 6, 6)
+    calls = [(lambda: torch.mm(rows, weight)), (lambda: functional.linear(rows, weight.T))]
+    for call in calls:
+        layer = call_of(call, lambda call: call.name in ("mm", "linear"))
+        for scale in (None, norm):
+            ways = summed_ways(layer, sums, scale)
+            assert ways is not None
+            as_is, first_summed, given = ways
+            torch.testing.assert_close(first_summed(*given), as_is(*given))
 
 
 @pytest.mark.parametrize("is_sum", [False, True])

@@ -43,6 +43,7 @@ from ..places import Place, Places
 from ..products.members_trial import left_of_members
 from ..products.products import Products
 from ..products.rounds_trial import left_of_rounds
+from ..products.summed_rows import IN_PLACE
 from ..products.tried import Allowance
 from ..products.zeros import is_root_of_diagonal
 from ..steps.clock import ENGINE
@@ -227,7 +228,7 @@ class Dataflow(TorchFunctionMode):
             self._ways.append(tuple(frame.place for frame in site.frames))
         elif call.name == "__setitem__" and call.given:
             bits |= self._add_write(call, ns)
-        elif call.name == "scatter_add_":
+        elif call.name in IN_PLACE:
             self._add_moved(call, results[0], ns)
         elif call.in_place and self._first_calls is None:
             self._add_in_place(ns)

@@ -16,21 +16,23 @@ from .pair_ways import Ways, may_be_first, ways_of
 from .product_order import is_turn
 from .product_trial import LONG_NS, share_left
 from .sorted_few import Few
+from .summed_rows import scale_of
 from .tried import Allowance, Tried
 
 _NUMBERS_AT_LEAST = 2_000  # of what is made in between
 _KEPT_AT_MOST = 16
+_SHAPED_AS = {"expand_as", "view_as", "reshape_as", "type_as"}  # of the second tensor no number is read
 
 By = tuple[Place, int, int]  # the line, ns, and ns if it is trained
 
 
 class Pair(NamedTuple):
-    """Two calls one after the other, of whose time ``left`` remains in the other way. ``way``: the facts'
-    name.
+    """Two calls one after the other, with what lies between them, of whose time ``left`` remains in the other
+    way. ``way``: the facts' name.
     """
 
     way: str
-    calls: tuple[By, By]
+    calls: tuple[By, ...]
     left: float
 
     @property
@@ -41,7 +43,7 @@ class Pair(NamedTuple):
 @dataclass
 class _Made:
     """By a call that may be the first of a pair: the ``numbers`` of its results, and once one of them is read
-    the ``pair`` that was told.
+    the ``pair`` that was told. ``scaled``: what multiplies its rows before they are read.
     """
 
     call: Call | None  # None where it is one no longer: it keeps what it was given
@@ -49,6 +51,13 @@ class _Made:
     numbers: Sequence[int]
     pair: Pair | None = None
     few: Few | None = None  # what that pair reads
+    scaled: _Scaled | None = None
+
+
+class _Scaled(NamedTuple):
+    number: int  # of the result
+    scale: Tensor
+    by: By
 
 
 class CallPairs:
@@ -68,12 +77,17 @@ class CallPairs:
         """
         found: list[_Made] = []
         withdrawn: list[Pair] = []
-        for given in dict.fromkeys(call.numbers):
+        may_be_first_of_pair = may_be_first(call)
+        read = call.numbers[:1] if call.name in _SHAPED_AS else call.numbers
+        for given in dict.fromkeys(read):
             made = self._made.get(given)
             if made is None:
                 continue
             if made.call is not None and is_turn(call, call.given[call.numbers.index(given)], result):
                 self._add_turned(given, made, numbers[0])
+                continue
+            if by is not None and self._add_scaled(given, made, call, result, numbers[0], by):
+                may_be_first_of_pair = False
                 continue
             ways = self._ways(made, call, given, result, by)
             if made.pair is None and ways is not None and by is not None:
@@ -84,7 +98,7 @@ class CallPairs:
                 made.pair = ways = None
             if ways is None or ways.few is None:
                 made.call = None
-        if by is not None and result.numel() >= _NUMBERS_AT_LEAST and may_be_first(call):
+        if by is not None and result.numel() >= _NUMBERS_AT_LEAST and may_be_first_of_pair:
             self._keep(_Made(call, by, numbers))
         return _best(found), withdrawn
 
@@ -101,12 +115,23 @@ class CallPairs:
     def step(self) -> None:
         """The step has ended: tensors that calls were given are not kept."""
         for made in self._kept:
-            made.call = None
+            made.call = made.scaled = None
 
     def _add_turned(self, given: int, made: _Made, number: int) -> None:
         self._made[number] = made
         if given not in self._turned:  # turned twice it is as it was
             self._turned.add(number)
+
+    def _add_scaled(self, given: int, made: _Made, call: Call, result: Tensor, number: int, by: By) -> bool:
+        """Whether the call multiplies the rows of a product, each by a number."""
+        if made.call is None or made.scaled is not None or made.pair is not None or given in self._turned:
+            return False
+        scale = scale_of(call, call.given[call.numbers.index(given)], result)
+        if scale is None:
+            return False
+        made.scaled = _Scaled(number, scale, by)
+        self._made[number] = made
+        return True
 
     def _keep(self, made: _Made) -> None:
         self._made.update(dict.fromkeys(made.numbers, made))
@@ -119,7 +144,10 @@ class CallPairs:
             return None
         which = made.numbers.index(given) if given in made.numbers else 0
         at, turned = call.numbers.index(given), given in self._turned
-        return ways_of(made.call, call, at, result, which=which, turned=turned)
+        scale = made.scaled.scale if made.scaled else None
+        if made.scaled and given != made.scaled.number:  # they are read unscaled, too
+            return None
+        return ways_of(made.call, call, at, result, which=which, turned=turned, scale=scale)
 
     def _pair(self, made: _Made, by: By, ways: Ways, call: Call, result: Tensor) -> Pair | None:
         def left_by_trial() -> float:
@@ -127,7 +155,8 @@ class CallPairs:
             return share_left(*both, is_trained=result.requires_grad)
 
         left = self._tried.left(ways.name, (made.by[0], by[0]), call, left_by_trial)
-        return None if left is None else Pair(ways.name, (made.by, by), left)
+        between = [made.scaled.by] if made.scaled else []
+        return None if left is None else Pair(ways.name, (made.by, *between, by), left)
 
 
 def _best(found: Sequence[_Made]) -> list[Pair]:

@@ -2,8 +2,8 @@
 
 Products of three matrices have a cheaper order (`product_order.py`). A convolution of one point after
 `interpolate` computes each pixel that is made up. An inverse that only multiplies costs more than solving the
-system. A sum or mean of what a linear layer gives is what the layer gives of the sum or mean. Rows of which
-few are taken need not be sorted whole.
+system. A sum or mean of what a linear layer gives is what the layer gives of the sum or mean; so are sums by
+an index (`summed_rows.py`). Rows of which few are taken need not be sorted whole.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from .convolution import Convolution, convolution_of, of_each
 from .product_order import is_product, orders_of
 from .product_order import may_be_first as may_be_first_product
 from .sorted_few import Few, Sorting, all_sorted, few_sorted, few_taken, sorting_of
+from .summed_rows import summed_ways, sums_of
 
 _INVERSES = {"inverse", "linalg_inv"}
 _POOLS = {"mean", "sum", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"}
@@ -51,11 +52,25 @@ def may_be_first(call: Call) -> bool:
 
 
 def ways_of(
-    first: Call, second: Call, at: int, result: Tensor, *, which: int = 0, turned: bool = False
+    first: Call,
+    second: Call,
+    at: int,
+    result: Tensor,
+    *,
+    which: int = 0,
+    turned: bool = False,
+    scale: Tensor | None = None,
 ) -> Ways | None:
     """Of two calls, the second of which is given as its tensor number ``at`` what the first makes, or its
-    transpose (``turned``); of several results that number ``which``. ``result``: of the second.
+    transpose (``turned``), or its rows multiplied by ``scale``; of several results that number ``which``.
+    ``result``: of the second.
     """
+    sums = sums_of(second, at)
+    if sums is not None:
+        summed = summed_ways(first, sums, scale)
+        return Ways("pooled", *summed) if summed is not None and not turned else None
+    if scale is not None:
+        return None
     orders = orders_of(first, second, at, turned=turned)
     if orders is not None:
         return Ways("order", *orders)

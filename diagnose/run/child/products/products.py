@@ -77,6 +77,7 @@ class Products:
         self._rows, self._factored, self._attention = RepeatedRows(), Factored(), WrittenAttention()
         self._equal, self._pairs, self._tried = EqualRows(), CallPairs(allowance), Tried(allowance)
         self._repeated: Call | None = None  # the last call whose rows were repeated
+        self._moved: By | None = None  # the call in place that has just moved rows
         # by the number of a value the call that made it: line, ns, and ns if it is trained
         self._made_by: dict[int, By] = {}
 
@@ -169,6 +170,8 @@ class Products:
 
     def add_moved(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
         """If it moves rows number by number. An index that is repeated for that is not needed either."""
+        if call.in_place:
+            self._moved = place, ns, ns if result.requires_grad else 0
         moved = moved_rows(call.name, call.arguments, call.options)
         if moved is None or inside_a_transform():
             return
@@ -184,9 +187,10 @@ class Products:
         line, ns, and ns if it is trained.
         """
         number = numbers[0]
+        moved, self._moved = self._moved, None
         if not inside_a_transform():
             self._add_equal(call, result, number, by)
-            self._add_pairs(call, result, numbers, by)
+            self._add_pairs(call, result, numbers, by or moved)
         self._rows.made(call.name, call.given, call.numbers, result, number, call.dimension)
         if by is not None:
             self._made_by[number] = by
