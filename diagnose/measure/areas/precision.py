@@ -8,6 +8,7 @@ from diagnose.measure.areas.convolutions import CONVOLUTION_OP
 from diagnose.measure.areas.kernels import MATMUL_OP, kernels_of, on_gpu
 from diagnose.measure.areas.operators import input_shapes, shape_of
 from diagnose.measure.areas.same_inputs import RANDOM_OP
+from diagnose.measure.areas.small_ops import dispatch_time
 from diagnose.measure.kernel_names import (
     CONVOLUTION_KERNEL,
     FLOAT32_INPUTS,
@@ -20,9 +21,10 @@ from diagnose.measure.measured import FactPlace, Measured, Value, fact_metric, f
 from diagnose.measure.missing import Missing
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.sizes import number_counts
-from diagnose.measure.view import NO_ROWS, Rows, category_matches, once, test_at
+from diagnose.measure.view import NO_ROWS, Intervals, Rows, category_matches, once, test_at
 from diagnose.measure.work import in_rows, outermost, work_time
 from diagnose.trace.distinct import distinct
+from diagnose.trace.intervals import subtract
 
 FORWARD_MATMUL_OP = r"^aten::(mm|addmm|bmm|baddbmm)$"
 # A convolution's backward takes a list (the output mask, or old torch's sizes) first.
@@ -124,11 +126,16 @@ def _float64(view: Selection) -> Rows:
     return outermost(view, np.asarray(view.kind == "op") & _with_dtypes(view, DOUBLE) & ~others)
 
 
+def _beyond_dispatch(view: Selection, work: Intervals) -> Intervals:
+    """On a CPU: starting an operator takes as long for 32 bits."""
+    return work if view.has_device else subtract(work, dispatch_time(view))
+
+
 @selector(
     "float64_ops",
     "operators with 64-bit float inputs (counted without backward and optimizer)",
     needs="shapes",
-    attributed=lambda view, rows: work_time(view, _float64(view)),
+    attributed=lambda view, rows: _beyond_dispatch(view, work_time(view, _float64(view))),
 )
 def _float64_ops(view: Selection) -> Rows:
     return view.of_the_script(_float64(view))
