@@ -77,7 +77,7 @@ class CallPairs:
         """
         found: list[_Made] = []
         withdrawn: list[Pair] = []
-        may_be_first_of_pair = may_be_first(call)
+        scales = False
         read = call.numbers[:1] if call.name in _SHAPED_AS else call.numbers
         for given in dict.fromkeys(read):
             made = self._made.get(given)
@@ -87,7 +87,7 @@ class CallPairs:
                 self._add_turned(given, made, numbers[0])
                 continue
             if by is not None and self._add_scaled(given, made, call, result, numbers[0], by):
-                may_be_first_of_pair = False
+                scales = True
                 continue
             ways = self._ways(made, call, given, result, by)
             if made.pair is None and ways is not None and by is not None:
@@ -98,7 +98,7 @@ class CallPairs:
                 made.pair = ways = None
             if ways is None or ways.few is None:
                 made.call = None
-        if by is not None and result.numel() >= _NUMBERS_AT_LEAST and may_be_first_of_pair:
+        if by is not None and result.numel() >= _NUMBERS_AT_LEAST and not scales and may_be_first(call):
             self._keep(_Made(call, by, numbers))
         return _best(found), withdrawn
 

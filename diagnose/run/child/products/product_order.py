@@ -17,7 +17,7 @@ from torch import Tensor
 from ..values import Call
 
 _PRODUCTS = {"matmul", "__matmul__", "bmm", "mm"}
-_SCALES = {"mul", "__mul__", "__rmul__", "multiply"}
+SCALES = {"mul", "__mul__", "__rmul__", "multiply"}
 _TURNS = {"t", "transpose", "permute", "swapaxes", "swapdims", "adjoint", "__get__"}
 _WORTH_TRYING = 0.6  # of the multiplications, above which the other order hardly saves time
 
@@ -34,7 +34,7 @@ class Orders(NamedTuple):
 
 def may_be_first(call: Call) -> bool:
     """Whether another order may serve a product that reads its result, or its transpose."""
-    return is_product(call) or _is_layer(call) or _scale_at(call) is not None
+    return is_product(call) or is_layer(call) or _scale_at(call) is not None
 
 
 def is_product(call: Call) -> bool:
@@ -68,22 +68,22 @@ def orders_of(first: Call, second: Call, at: int, *, turned: bool) -> Orders | N
     if scale_at is not None:
         scale, matrix = first.given[scale_at], first.given[1 - scale_at]
         return _of_scaled(scale, matrix, other, at, turned=turned)
-    if not (is_product(first) or _is_layer(first)) or not (second.name == "linear" or is_product(second)):
+    if not (is_product(first) or is_layer(first)) or not (second.name == "linear" or is_product(second)):
         return None
     return _of_three(first, other, at, turned=turned)
 
 
-def _is_layer(call: Call) -> bool:
+def is_layer(call: Call) -> bool:
     """Without a bias."""
     return call.name == "linear" and len(call.given) == 2 and call.given[1].dim() == 2
 
 
 def _of_three(made: Call, other: Tensor, at: int, *, turned: bool) -> Orders | None:
     """None where the other order has not far fewer multiplications."""
-    is_layer = _is_layer(made)
+    turns_weight = is_layer(made)
 
     def factors(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-        b = b.transpose(-1, -2) if is_layer else b
+        b = b.transpose(-1, -2) if turns_weight else b
         return (b.transpose(-1, -2), a.transpose(-1, -2)) if turned else (a, b)
 
     def as_is(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
@@ -128,7 +128,7 @@ def _scale_at(call: Call) -> int | None:
     """Which of the two that are multiplied has, for each of several samples, a number of its own for each row
     of one matrix, or for each column.
     """
-    if call.name not in _SCALES or len(call.given) != 2:
+    if call.name not in SCALES or len(call.given) != 2:
         return None
     return next((at for at in (0, 1) if _scales(call.given[at], call.given[1 - at])), None)
 

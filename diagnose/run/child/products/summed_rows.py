@@ -13,14 +13,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..values import Call
+from .product_order import SCALES, is_layer, is_product
+from .whole_rows import says_the_same_of_a_row
 
 IN_PLACE = {"index_add_", "scatter_add_"}
 _PARTS = {  # of their arguments
     "index_add": ("input", "dim", "index", "source"),
     "scatter_add": ("input", "dim", "index", "src"),
 }
-_PRODUCTS = {"mm", "matmul", "__matmul__"}
-_SCALES = {"mul", "__mul__", "__rmul__", "multiply"}
 
 Way = Callable[..., Tensor]
 
@@ -49,7 +49,7 @@ def sums_of(call: Call, at: int) -> Sums | None:
     if given.get("alpha", 1) != 1 or index.shape[0] != rows.shape[0]:
         return None
     if index.dim() == 2:
-        if index.stride(1) != 0 and not torch.equal(index, index[:, :1].expand_as(index)):
+        if not says_the_same_of_a_row(index):
             return None
         index = index[:, 0]
     return Sums(index, len(table))
@@ -57,7 +57,7 @@ def sums_of(call: Call, at: int) -> Sums | None:
 
 def scale_of(call: Call, rows: Tensor, result: Tensor) -> Tensor | None:
     """The number for each row that the call multiplies them by; None for another call."""
-    if call.name not in _SCALES or len(call.given) != 2 or rows.dim() != 2 or result.shape != rows.shape:
+    if call.name not in SCALES or len(call.given) != 2 or rows.dim() != 2 or result.shape != rows.shape:
         return None
     scales = [given for given in call.given if given is not rows and given.shape == (len(rows), 1)]
     return scales[0] if scales else None
@@ -67,13 +67,12 @@ def summed_ways(layer: Call, sums: Sums, scale: Tensor | None) -> tuple[Way, Way
     """The layer of each row and then the sums; the layer of the sums; and what both are given. None where no
     layer without a bias gives the rows, or most sums are of one row.
     """
-    is_product = layer.name in _PRODUCTS and len(layer.given) == 2
-    if not (is_product or (layer.name == "linear" and len(layer.given) == 2)):
+    if not (is_product(layer) or is_layer(layer)):
         return None
     rows, weight = layer.given
     if rows.dim() != 2 or weight.dim() != 2 or len(rows) < 2 * sums.row_count:
         return None
-    apply: Way = torch.mm if is_product else F.linear
+    apply: Way = F.linear if is_layer(layer) else torch.mm
 
     def add_up(rows: Tensor, scales: tuple[Tensor, ...]) -> Tensor:
         scaled = rows * scales[0] if scales else rows

@@ -46,9 +46,14 @@ def moved_rows(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -
         return None
     if name in _ADDS and (not isinstance(added, Tensor) or added.shape != index.shape):
         return None
-    if index.stride(-1) != 0 and not torch.equal(index, index[..., :1].expand_as(index)):
+    if not says_the_same_of_a_row(index):
         return None
     return MovedRows(table, index, added if name in _ADDS else None)
+
+
+def says_the_same_of_a_row(index: Tensor) -> bool:
+    """Whether the index is one number for all of a row."""
+    return index.stride(-1) == 0 or torch.equal(index, index[..., :1].expand_as(index))
 
 
 def left_as_rows(moved: MovedRows, ns: int, *, is_trained: bool) -> float | None:
