@@ -36,7 +36,7 @@ from diagnose.judge.findings import Evidence, Finding
 from diagnose.judge.rules import Advice, Rule, filled, placeholders
 from diagnose.judge.terms import FRAMEWORK_WORDS, Framework
 from diagnose.measure.account import RowAccount
-from diagnose.measure.device_steps import busiest_first
+from diagnose.measure.device_steps import gpus_listed
 from diagnose.measure.endings import about_ranks
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
@@ -175,9 +175,7 @@ def _device(recording: Recording) -> str:
 def _gpu_name(recording: Recording) -> str | None:
     if recording.timeline is None or not len(recording.timeline.device):
         return None
-    listed = [gpu for gpu in recording.timeline.info.get("deviceProperties") or [] if gpu.get("name")]
-    worked = busiest_first(recording.timeline.device)[0]
-    return next((str(gpu["name"]) for gpu in sorted(listed, key=lambda gpu: gpu.get("id") != worked)), None)
+    return next((str(gpu["name"]) for gpu in gpus_listed(recording.timeline) if gpu.get("name")), None)
 
 
 def _steps(measured: Measured) -> model.Steps:

@@ -98,6 +98,12 @@ def busiest_first(device: pd.DataFrame) -> list[int]:
     return [int(ordinal) for ordinal in busy.index]
 
 
+def gpus_listed(trace: Trace) -> list[dict[str, Any]]:
+    """As the head of the file has them, the one that worked most first."""
+    worked = busiest_first(trace.device)[:1]
+    return sorted(trace.info.get("deviceProperties") or [], key=lambda gpu: gpu.get("id") not in worked)
+
+
 def inherited_launches(device: pd.DataFrame) -> Rows:
     """Host row of the call that launched each event; -1 for what was launched before the recording.
 

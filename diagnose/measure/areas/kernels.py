@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from diagnose.measure.device_steps import busiest_first
+from diagnose.measure.device_steps import gpus_listed
 from diagnose.measure.kernel_names import least_capability
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import NO_FACTS, NO_GPU, NO_STEPS, ONLY_IN_A_RUN, Missing
@@ -114,8 +114,7 @@ def _gpu_capability(measured: Measured) -> Value | Missing:
 
 def _told_capability(trace: Trace) -> float | None:
     """Of the GPU that worked most, as the head of the file tells it; None for what is no capability."""
-    listed = trace.info.get("deviceProperties") or [{}]
-    gpu, *_ = [gpu for gpu in listed if gpu.get("id") in busiest_first(trace.device)[:1]] or listed
+    gpu = next(iter(gpus_listed(trace)), {})
     major, minor = gpu.get("computeMajor"), gpu.get("computeMinor", 0)
     is_known = type(major) is int and type(minor) is int and 1 <= major <= 99 and 0 <= minor <= 9
     return float(f"{major}.{minor}") if is_known else None
