@@ -171,52 +171,46 @@ class TrialRunner:
         Raises RunFailed if the script fails with the fix and not without it, now and then or always (it is
         not tried again); NotComparable, Interrupted.
         """
-        untimed = max(map(self._untimed_in, (before, after)))
-        more = max(0, untimed - self.settings.untimed_steps)
-        steps, untimed = self.settings.steps + more, self.settings.untimed_steps + more
-        runner = self.with_settings(replace(self.settings, steps=steps, untimed_steps=untimed))
-        return runner._compare(before, after, precision, deadline, label, names, enough)
-
-    def _compare(
-        self,
-        before: Arm,
-        after: Arm,
-        precision: float,
-        deadline: Deadline,
-        label: str,
-        names: tuple[str, str],
-        enough: Callable[[Comparison, float], bool],
-    ) -> Outcome | None:
+        runner = self._long_enough(before, after)
         arms = {"A": before, "B": after}
-        key = self._key("duel", before.description(), after.description())
-        pairs, failure = _whole_pairs(self._store.runs(key)), ""
-        if failed_run := self._store.runs(key).get(_FAILED):
+        key = runner._key("duel", before.description(), after.description())
+        pairs, failure = _whole_pairs(runner._store.runs(key)), ""
+        if failed_run := runner._store.runs(key).get(_FAILED):
             raise RunFailed(failed_run, len(pairs))
         for stored in pairs:
-            self._check(stored)
-            self._learn_from(before, stored[0])
-            self._learn_from(after, stored[1])
-        while not self._is_clear(pairs, after, precision, enough):
+            runner._check(stored)
+            runner._learn_from(before, stored[0])
+            runner._learn_from(after, stored[1])
+        while not runner._is_clear(pairs, after, precision, enough):
             pair: dict[str, Trial] = {}
             try:
-                self._need_time(deadline, before, after)
+                runner._need_time(deadline, before, after)
                 for name in ORDER[len(pairs) % 2]:
                     words = f"{label}: pair {len(pairs) + 1}, {names[name == 'B']}"
-                    pair[name] = self._run(arms[name], key, f"{name}{len(pairs)}", words, deadline)
+                    pair[name] = runner._run(arms[name], key, f"{name}{len(pairs)}", words, deadline)
             except OutOfTime:
                 break
             except RunFailed as failed:
-                if "A" in pair or (name == "B" and self._succeeds(before, key, len(pairs), label, deadline)):
-                    self._store.note(key, _FAILED, failed.trial)
+                if "A" in pair or (
+                    name == "B" and runner._succeeds(before, key, len(pairs), label, deadline)
+                ):
+                    runner._store.note(key, _FAILED, failed.trial)
                     raise RunFailed(failed.trial, len(pairs)) from failed
                 failure = f"the script failed without it as well: {failed}"
                 if len(pairs) < FEWEST_PAIRS:
                     raise NotComparable(failure) from failed
                 break
             pairs.append((pair["A"], pair["B"]))
-            self._check(pairs[-1])
-        outcome = self._outcome(pairs, after)
+            runner._check(pairs[-1])
+        outcome = runner._outcome(pairs, after)
         return replace(outcome, failure=failure) if outcome else None
+
+    def _long_enough(self, before: Arm, after: Arm) -> TrialRunner:
+        """For both to use up what the workers of either may have ready, before steps are timed."""
+        untimed = max(map(self._untimed_in, (before, after)))
+        more = max(0, untimed - self.settings.untimed_steps)
+        steps, untimed = self.settings.steps + more, self.settings.untimed_steps + more
+        return self.with_settings(replace(self.settings, steps=steps, untimed_steps=untimed))
 
     def _untimed_in(self, arm: Arm) -> int:
         """Of one that never ran, such as all fixes together, the most of those that did."""
