@@ -29,16 +29,18 @@ OPS: tuple[Op, ...] = get_args(Op)
 FRAMEWORKS: tuple[Framework, ...] = get_args(Framework)
 STATUSES: tuple[Status, ...] = get_args(Status)
 SAFETIES: tuple[Safety, ...] = get_args(Safety)
-EDITS = ("remove", "shrink", "unblock", "retime", "fuse", "release", "overlap", "inline", "none")
+EDITS = ("remove", "quicken", "shrink", "unblock", "retime", "fuse", "release", "overlap", "inline", "none")
 # What an edit leaves of the events' time if the rule says nothing: best guess, at best, at worst.
 LEFT = {
     "remove": (0.0, 0.0, 0.1),
+    "quicken": (0.0, 0.0, 0.1),
     "unblock": (1.0, 1.0, 1.0),
     "fuse": (1.0, 0.8, 1.0),
     "release": (0.0, 0.0, 1.0),
 }
 BECAUSE = {
     "remove": "the recorded work is removed; a little may take its place",
+    "quicken": "the step as measured with the setting changed",
     "unblock": "the work stays, but the host no longer waits for it",
     "fuse": "the GPU's work stays, but the host launches it at once",
     "release": "the GPU runs queued work at once, if what holds it up can be removed at all",

@@ -54,7 +54,7 @@ TODO: and as they should be
 """
 
 [saving]
-edit = "remove"                         # remove | shrink | unblock | retime | fuse | release | overlap | none: see docs/prediction.md
+edit = "remove"                         # remove | quicken | shrink | unblock | retime | fuse | release | overlap | none: see docs/prediction.md
 # ratio = 0.3                           # the share of that time that is left, best guess; with best and worst: between = [0.1, 0.6]
 # because = "how you know what is left" # needed with a ratio
 scope = "step"                          # step | average | component | hypothetical | information

@@ -1,9 +1,9 @@
 """What a rule's fix does to the recorded work, as edits of a replay.
 
-remove: the events are gone, on the host and on the GPU. shrink: they take a part of their time. unblock: the
-host no longer waits for them. retime: GPU events take another time. fuse: GPU work is launched at once
-instead of event by event. release: an idle GPU runs at once what is queued. overlap: see
-`diagnose.predict.loading`.
+remove: the events are gone, on the host and on the GPU. quicken: a setting makes all work there faster, that
+which other fixes leave as well. shrink: the events take a part of their time. unblock: the host no longer
+waits for them. retime: GPU events take another time. fuse: GPU work is launched at once instead of event by
+event. release: an idle GPU runs at once what is queued. overlap: see `diagnose.predict.loading`.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ def released(events: Events, ratio: float) -> list[Edit]:
 
 EDITS: dict[str, Callable[[Events, Any], list[Edit]]] = {
     "remove": shrunk,
+    "quicken": shrunk,
     "shrink": shrunk,
     "unblock": unblocked,
     "retime": retimed,

@@ -254,12 +254,14 @@ def _group(
 def _noise_ms(finding: Finding, measured: Measured) -> float:
     """What a saving has to exceed: the noise of the step time. Where it is counted in the steps themselves,
     and is no difference between steps, a noise of more than what makes a saving medium hides none; nor does
-    one of more than a small saving where steps differ because their batches do.
+    one of more than a small saving where steps differ because their batches do, or where the run has tried a
+    setting in turns.
     """
     noise_ms = measured.number("noise_ms")
     if finding.rule.saving.scope == "average":
         return noise_ms
-    most = SMALL_SHARE if measured.metric("shapes_differ") is True else MEDIUM_SHARE
+    is_small_told = finding.rule.saving.edit == "quicken" or measured.metric("shapes_differ") is True
+    most = SMALL_SHARE if is_small_told else MEDIUM_SHARE
     return min(noise_ms, most * measured.number("step_ms"))
 
 

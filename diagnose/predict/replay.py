@@ -30,7 +30,8 @@ class Edit:
     the calls ``unblocked`` (host rows) no longer wait, and the device rows ``held`` are held up by an idle
     device for ``held_ratio`` of the time. ``lines``: of the script, whose work is meant, if that is known;
     ``inner_lines``: those that run while they do. ``in_proportion``: no recording says which work that is,
-    and so it is taken from all inside ``host``.
+    and so it is taken from all inside ``host``. ``of_what_is_left``: all work goes faster, that which other
+    edits leave.
     """
 
     host: Intervals = field(default_factory=lambda: NO_INTERVALS)
@@ -39,6 +40,7 @@ class Edit:
     lines: frozenset[Line] = frozenset()
     inner_lines: frozenset[Line] = frozenset()
     in_proportion: bool = False
+    of_what_is_left: bool = False
     events: Rows = field(default_factory=lambda: NO_ROWS)
     event_ratio: np.ndarray | float = 0.0
     unblocked: Rows = field(default_factory=lambda: NO_ROWS)
@@ -130,7 +132,11 @@ class Replay:
         """How long each device row takes with the edits made; the last is that of no event."""
         ratio = np.ones(len(self._event_ns))
         for edit in edits:
-            ratio[edit.events] = np.minimum(ratio[edit.events], edit.event_ratio)
+            if not edit.of_what_is_left:
+                ratio[edit.events] = np.minimum(ratio[edit.events], edit.event_ratio)
+        for edit in edits:
+            if edit.of_what_is_left:
+                ratio[edit.events] *= edit.event_ratio
         return self._event_ns * ratio
 
     def clock(self, lane: int, edits: Sequence[Edit] = ()) -> Callable[[np.ndarray], np.ndarray]:
@@ -181,8 +187,9 @@ def _clock(paces: Sequence[Pace], edits: Sequence[Edit]) -> Callable[[np.ndarray
     ratios = np.ones((len(edits), len(plain)))
     for number, (edit, host) in enumerate(zip(edits, hosts, strict=True)):
         ratios[number, np.append(False, lies_in(borders, host))] = edit.host_ratio
-    edited = _together(edits, ratios)
-    pace = plain * edited
+    quick = np.array([edit.of_what_is_left for edit in edits], bool)
+    others = [edit for edit in edits if not edit.of_what_is_left]
+    pace = plain * _together(others, ratios[~quick]) * ratios[quick].prod(axis=0)
     at_border = np.concatenate(([0.0], np.cumsum(pace[1:-1] * np.diff(borders))))
 
     def clock(times: np.ndarray) -> np.ndarray:

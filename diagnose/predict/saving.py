@@ -144,7 +144,12 @@ def change_of(finding: Finding, prediction: Prediction, outcome: Outcome = "gues
     edits = _edits(finding, prediction, outcome)
     lines = _lines_of(finding)
     inner_lines = lines_inside(measured, lines)
-    return Change(tuple(replace(edit, lines=lines, inner_lines=inner_lines) for edit in edits))
+    is_setting = saving.edit == "quicken"
+    return Change(
+        tuple(
+            replace(edit, lines=lines, inner_lines=inner_lines, of_what_is_left=is_setting) for edit in edits
+        )
+    )
 
 
 def _edits(finding: Finding, prediction: Prediction, outcome: Outcome) -> list[Edit]:

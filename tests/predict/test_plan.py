@@ -229,3 +229,18 @@ def test_of_two_waits_one_after_the_other_both_have_to_go() -> None:
     assert [first.saving.predicted_ms, second.saving.predicted_ms] == pytest.approx([0.035, 0], abs=0.001)  # type: ignore[union-attr]
     assert (first.group, second.group) == ("plan", "plan")
     assert second.cumulative_ms == pytest.approx(0.7, abs=0.03)
+
+
+def test_of_a_setting_tried_in_turns_noise_hides_only_what_is_below_five_percent() -> None:
+    noisy = step_of([93.6, 100, 106.4])
+    tried = replace(CURES, saving=Saving("quicken", "step"))
+    assert order(fired(tried, 5.1), step=noisy) == ["cure"]
+    assert order(fired(tried, 4.9), step=noisy) == []
+
+
+def test_a_setting_saves_its_part_of_what_another_fix_of_the_same_work_leaves() -> None:
+    """Of 40 ms a fix leaves half, and a setting 60 % of anything: 12 together. Of work that goes 20 are left."""
+    for edit, left_ms in (("quicken", 12), ("remove", 20)):
+        other = replace(CURES, id="other", saving=Saving(edit, "step"))
+        rows = all_of(fired(CURES, 20), fired(other, 16))
+        assert 40 - max(row.cumulative_ms or 0.0 for row in rows) == pytest.approx(left_ms)

@@ -157,6 +157,36 @@ def test_of_work_that_may_be_the_same_the_smaller_ratio_holds() -> None:
         assert both({first}, set(), set(), is_known=is_known) == pytest.approx(50)
 
 
+def test_what_quickens_all_work_saves_its_part_of_what_other_fixes_leave() -> None:
+    """Of 100, a line's fix leaves 50 and another's 30 less; memory that is kept leaves 80 % of anything, and
+    another layout 75 %: of the same lines, too.
+    """
+    trace = trace_from_text(repeated("main 5 10 op aten::mm", 100))
+    lane, line, other = trace.training_thread, ("train.py", 10), ("train.py", 20)
+    kept = Edit(WHOLE, lane, 0.8, frozenset({line}), in_proportion=True, of_what_is_left=True)
+    laid_out = replace(kept, host_ratio=0.75)
+    fix = Edit(WHOLE, lane, 0.5, frozenset({line}), in_proportion=True)
+    second = replace(fix, host_ratio=0.7, lines=frozenset({other}))
+    for edits, left_us in (
+        ([kept], 80),
+        ([kept, laid_out], 60),
+        ([kept, fix], 40),
+        ([kept, laid_out, fix], 30),
+        ([kept, fix, second], 16),  # (1 - 0.5 - 0.3) · 0.8
+    ):
+        assert us(replay_of(trace), *edits) == pytest.approx(left_us)
+        assert us(replay_of(trace), *reversed(edits)) == pytest.approx(left_us)
+
+
+def test_events_are_quickened_beside_what_another_fix_leaves_of_them() -> None:
+    trace = trace_from_text(repeated(GPU_BOUND, 50, gpu_every=100, before=1))
+    quick = Edit(events=kernels(trace), event_ratio=0.5, of_what_is_left=True)
+    fix = Edit(events=kernels(trace), event_ratio=0.5)
+    alone, both = us(replay_of(trace), Edit(events=kernels(trace), event_ratio=0.25)), [quick, fix]
+    assert us(replay_of(trace), *both) == pytest.approx(alone)
+    assert us(replay_of(trace), *reversed(both)) == pytest.approx(alone)
+
+
 def test_work_of_another_thread_is_not_touched() -> None:
     trace = trace_from_text(repeated(HOST_BOUND, 100))
     assert us(replay_of(trace), Edit(host=WHOLE, lane=trace.training_thread + 1)) == pytest.approx(100)
