@@ -12,6 +12,7 @@ from diagnose.measure.measured import Measured
 from diagnose.measure.missing import Missing
 
 Outcome = Literal["guess", "best", "worst"]
+TRIED = "what the fix leaves was tried in this run"
 
 
 def left_of(saving: Saving, measured: Measured, outcome: Outcome) -> float:
@@ -36,6 +37,4 @@ def as_tried(saving: Saving, measured: Measured) -> Saving:
     if left is None or isinstance(left, Missing):
         return replace(saving, tried="")
     ratio = float(left)
-    return replace(
-        saving, ratio=ratio, between=(ratio, ratio), because="a few steps of this run were made with it"
-    )
+    return replace(saving, ratio=ratio, between=(ratio, ratio), because=TRIED)

@@ -1,5 +1,5 @@
 """What the run found when it gave copies of the script's modules another layout, padded sequences or more
-samples, or called them without autocast (`diagnose.run.child.trials.copies`).
+samples, 32-bit floats, or called them without autocast (`diagnose.run.child.trials.copies`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector,
 from diagnose.measure.missing import NO_STEPS, Missing
 from diagnose.measure.sources import Sources
 
+FLOAT32_LEFT = 0.5  # of its time: half the bytes, and half the work of a vector unit
+
 
 @fact_selector(
     "channels_first_models", "models that were faster with images laid out channels_last, in this run"
@@ -33,6 +35,29 @@ def _packed_layers(measured: Measured) -> list[FactPlace] | Missing:
 @fact_selector("autocast_models", "models that were faster without autocast on the CPU, in this run")
 def _autocast_models(measured: Measured) -> list[FactPlace] | Missing:
     return _saved_by_copies(measured, "autocast_calls")
+
+
+@metric(
+    "float32_tried", "share", "Share of their time that 32-bit floats left of models, as tried in this run"
+)
+def _float32_tried(measured: Measured) -> Value | Missing:
+    """Only where the models are most of what computes in 64 bits. 1 where they take as long, or longer."""
+    told, doubles_ms = _tried(measured, "double_calls"), measured.number("float64_ops_ms")
+    if isinstance(told, Missing):
+        return told
+    timed = [called for called in told if _is_timed(called)]
+    ms = [called["call_count"] * float(np.quantile(called["as_is_ms"], QUANTILE)) for called in timed]
+    if not sum(ms) > doubles_ms / 2:
+        return NOT_TRIED
+    saved_ms = sum(one_ms * _share_saved(called) for one_ms, called in zip(ms, timed, strict=True))
+    return 1 - max(0.0, saved_ms / sum(ms))
+
+
+@metric("float32_left", "share", "Share of its time that 32-bit floats leave of what computes in 64 bits")
+def _float32_left(measured: Measured) -> Value | Missing:
+    """As tried in this run, else as it usually does."""
+    tried = measured.metric("float32_tried")
+    return FLOAT32_LEFT if isinstance(tried, Missing) else tried
 
 
 @metric(

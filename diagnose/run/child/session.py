@@ -232,6 +232,7 @@ class Session:
                     self.facts.layouts,
                     self.facts.packed,
                     self.facts.autocast_calls,
+                    self.facts.double_calls,
                     self.facts.larger_batches,
                     # last: malloc is not as it was afterwards
                     *(() if self.plan.keep_going else (self.facts.heap_look,)),

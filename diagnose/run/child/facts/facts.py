@@ -33,6 +33,7 @@ from ..trials.batch_look import BatchLook
 from ..trials.heap_look import HeapLook
 from ..trials.layout_look import LayoutLook
 from ..trials.packed_look import PackedLook
+from ..trials.precision_look import PrecisionLook
 from ..writing import write_json
 from .compiling import compile_facts
 from .distributed import Distributed
@@ -75,6 +76,7 @@ class Facts:
         self.layouts = LayoutLook(self.calls, places, place_for, uncounted)
         self.packed = PackedLook(self.calls, places, place_for, uncounted)
         self.autocast_calls = AutocastLook(self.calls, places, place_for, uncounted)
+        self.double_calls = PrecisionLook(self.calls, places, place_for, uncounted)
         self.heap = HeapAsItWas()
         self.heap_look = HeapLook(self._page_faults_before)
         self.larger_batches = BatchLook(self.calls, places, place_for, uncounted)
@@ -137,6 +139,7 @@ class Facts:
             "layouts": self.layouts.facts,
             "packed": self.packed.facts,
             "autocast_calls": self.autocast_calls.facts,
+            "double_calls": self.double_calls.facts,
             "larger_batches": self.larger_batches.facts,
             "kept_memory": self.heap_look.facts,
             "memory_error": self.memory_error,
