@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 from typing import TypeVar
 
@@ -68,7 +70,12 @@ def watching(model: nn.Module, parameters: nn.Module, folder: Path) -> Untrained
 
 
 def recorded_once(model: nn.Module, optimizer: torch.optim.Optimizer, folder: Path) -> Untrained:
-    watch = Untrained(Places(str(folder), str(folder)), lambda: [model], lambda: [optimizer])
+    watch = Untrained(
+        Places(str(folder), str(folder)),
+        lambda: [model],
+        lambda: [optimizer],
+        lambda kind: (nn.Module, "__call__"),
+    )
     watch.install()
     trained_once(model)
     watch.remove()  # the end of a recording: now they are known
@@ -88,8 +95,42 @@ def test_calls_are_marked_from_the_second_recording_on(marks: list[str], tmp_pat
         model(torch.ones(1, 3))
     trained_once(model)
     assert marks == ["diagnose::untrained"] * 3  # the call that failed was one of them
+    called = nn.Module.__call__
     watch.remove()
-    assert not model.encoder._forward_hooks and not model.encoder._forward_pre_hooks
+    assert nn.Module.__call__ is not called
+
+
+def test_the_script_may_save_and_copy_its_model_while_it_is_marked(marks: list[str], tmp_path: Path) -> None:
+    model = Head()
+    watch = watching(model, model.head, tmp_path)
+    watch.install()
+    copied = copy.deepcopy(model)
+    assert pickle.loads(pickle.dumps(model)).encoder
+    for module in (model.encoder, copied.encoder):
+        assert not module._forward_hooks and not module._forward_pre_hooks
+    trained_once(copied)
+    assert marks == []  # a copy is no module that was found
+    watch.remove()
+
+
+def test_a_call_that_goes_on_when_the_recording_ends_is_closed_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    closed: list[str] = []
+
+    class Mark:
+        def __init__(self, name: str) -> None: ...
+        def __enter__(self) -> None: ...
+        def __exit__(self, *error: object) -> None:
+            closed.append("once")
+
+    monkeypatch.setattr("diagnose.run.child.facts.untrained.mark", Mark)
+    model = Head()
+    watch = watching(model, model.head, tmp_path)
+    watch.install()
+    model.encoder[1].register_forward_hook(lambda *_: watch.remove())
+    trained_once(model)
+    assert closed == ["once"]
 
 
 def test_an_optimizer_with_copies_of_the_parameters_says_nothing(marks: list[str], tmp_path: Path) -> None:

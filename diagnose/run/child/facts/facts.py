@@ -89,6 +89,7 @@ class Facts:
             places,
             lambda: [model for model, _ in self.calls.models()],
             lambda: [optimizer for optimizer, _ in self._known_optimizers()],
+            place_for,
         )
         self._parameter_devices: set[torch.device] = set()
 

@@ -16,6 +16,8 @@ from torch import Tensor, nn
 from torch.optim.optimizer import Optimizer
 
 from ..guard import guarded
+from ..overridden import ours
+from ..patching import Patches
 from ..places import Places
 from ..recording.ranges import mark
 from ..tensors import tensors_near
@@ -24,20 +26,26 @@ _NODES_AT_MOST = 20_000  # of a graph that is walked through, once for each modu
 
 
 class Untrained:
-    """Installed and removed with the marks. ``models`` and ``optimizers``: those known by now."""
+    """Installed and removed with the marks. ``models`` and ``optimizers``: those known by now. `place_for`:
+    see `Marks`.
+
+    Nothing is left on the modules: the script may save or copy them at any time.
+    """
 
     def __init__(
         self,
         places: Places,
         models: Callable[[], Iterable[nn.Module]],
         optimizers: Callable[[], Iterable[Optimizer]],
+        place_for: Callable[[str], tuple[Any, str]],
     ) -> None:
+        self._place_for = place_for
         self._places, self._models, self._optimizers = places, models, optimizers
         self._found: list[weakref.ref[nn.Module]] = []
         self._wasted: set[int] = set()  # the parameters of these modules, by id
         self._needed: dict[int, bool] = {}  # by module: whether something is trained through it
-        self._handles: list[Any] = []
-        self._opened: list[Any] = []  # of calls that go on, innermost last; None where nothing is wasted
+        self._patches = Patches()
+        self._opened: list[Any] = []  # marks of calls that go on
 
     @guarded("marking modules that nobody trains")
     def install(self) -> None:
@@ -46,39 +54,58 @@ class Untrained:
         modules = [module for module in modules if not any(id(one) in moving for one in module.parameters())]
         self._wasted = {id(parameter) for module in modules for parameter in module.parameters()}
         self._needed.clear()
-        for module in modules:
-            self._handles.append(module.register_forward_pre_hook(self._begins, with_kwargs=True))
-            self._handles.append(module.register_forward_hook(self._ends, always_call=True))
+        if modules:
+            owner, name = self._place_for("forward")
+            self._patches.replace(owner, name, self._marking(getattr(owner, name), modules))
 
     @guarded("looking for modules that nobody trains")
     def remove(self) -> None:
-        while self._handles:
-            self._handles.pop().remove()
+        self._patches.restore()
         while self._opened:
-            self._close()
+            self._ends(self._opened[-1])
         models, trained = list(self._models()), self._moving()
         # an optimizer may hold copies of all parameters, or have them in one piece
         if any(id(parameter) in trained for model in models for parameter in model.parameters()):
             self._found = [weakref.ref(module) for model in models for module in untrained(model, trained)]
 
+    def _marking(self, original: Callable[..., Any], modules: Iterable[nn.Module]) -> Callable[..., Any]:
+        of_these = {id(module): weakref.ref(module) for module in modules}
+
+        @ours
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            known = of_these.get(id(args[0]))
+            if known is None or known() is not args[0]:
+                return original(*args, **kwargs)
+            opened = self._begins(args[0], args[1:], kwargs)
+            try:
+                return original(*args, **kwargs)
+            finally:
+                self._ends(opened)
+
+        return forward
+
     @guarded("marking a module that nobody trains")
-    def _begins(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
-        """What comes before may be trained through it: then its backward is needed, and no mark is made."""
+    def _begins(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Its mark. What comes before may be trained through it: then its backward is needed, and there is
+        none.
+        """
         given = [tensor for tensor in tensors_near((*args, *kwargs.values())) if tensor.requires_grad]
         if given and id(module) not in self._needed:
             self._needed[id(module)] = needs_gradients(given, self._wasted)
         if not torch.is_grad_enabled() or (given and self._needed[id(module)]):
-            self._opened.append(None)
-            return
+            return None
         file, line, function = self._places.nearest(sys._getframe(1))
         opened = mark(f"diagnose::untrained|{file}|{line}|{function}")
         opened.__enter__()
         self._opened.append(opened)
+        return opened
 
     @guarded("marking a module that nobody trains")
-    def _ends(self, module: nn.Module, args: Any, output: Any) -> None:
-        if self._opened:
-            self._close()
+    def _ends(self, opened: Any) -> None:
+        """Of a mark that is not closed yet."""
+        if opened in self._opened:
+            self._opened.remove(opened)
+            opened.__exit__(None, None, None)
 
     def _moving(self) -> set[int]:
         """The parameters (by id) that an optimizer changes, now or later: a schedule may begin with a
@@ -91,11 +118,6 @@ class Untrained:
             for parameter in group["params"]
             if group.get("lr", 1) != 0 or group.get("initial_lr", 0) != 0
         }
-
-    def _close(self) -> None:
-        opened = self._opened.pop()
-        if opened is not None:
-            opened.__exit__(None, None, None)
 
 
 def untrained(module: nn.Module, trained: set[int]) -> Iterator[nn.Module]:
