@@ -202,3 +202,10 @@ def test_who_calls_the_outermost_model_is_told_as_well() -> None:
         LINE.line,
         "test_who_calls_the_outermost_model_is_told_as_well",
     )
+
+
+def test_a_batch_that_is_kept_keeps_nothing_that_it_was_computed_from() -> None:
+    sequences = Sequences(PLACES)
+    sequences.call(1, [torch.ones(4, 16, 8, requires_grad=True) * 2], LINE)
+    ((kept,),) = sequences._batches.values()
+    assert kept.grad_fn is None

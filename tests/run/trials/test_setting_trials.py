@@ -333,9 +333,10 @@ def test_where_torch_has_no_fused_update_lists_of_tensors_are_tried_or_the_loop(
     stepping(calls, optimizer)
     trials, seen = trials_of(calls, may_round=True), []
     assert trials.begin()
+    optimizer.register_step_post_hook(lambda *_: seen.append(group["foreach"]))
     over = False
     while not over:
-        seen.append(group["foreach"])
+        assert group["foreach"] == foreach  # what the script saves between steps
         stepping(calls, optimizer)
         over = trials.step()
     assert seen[:4] == [foreach, tried, tried, foreach]
@@ -376,6 +377,7 @@ def test_updates_are_fused_in_half_of_the_steps_and_timed_alone(
 
     def update(*_: Any) -> None:
         now[0] += 1_000_000 if group["fused"] else 3_000_000
+        seen.append((group["fused"], group["foreach"]))
 
     trials, seen = trials_of(calls, may_round=True), []
     assert trials.begin()
@@ -383,7 +385,9 @@ def test_updates_are_fused_in_half_of_the_steps_and_timed_alone(
     over = False
     while not over:
         now[0] += 50_000_000  # forward and backward
-        seen.append((group["fused"], group["foreach"]))
+        assert (
+            optimizer.state_dict()["param_groups"][0]["fused"] is None
+        )  # what the script saves between steps
         stepping(calls, optimizer)
         over = trials.step()
     assert seen[:4] == [(None, True), (True, False), (True, False), (None, True)]
@@ -394,6 +398,50 @@ def test_updates_are_fused_in_half_of_the_steps_and_timed_alone(
         {1.0},
     )
     assert (group["fused"], group["foreach"], HOOKS.step_ended) == (None, True, None)
+
+
+def test_gradients_that_come_later_and_do_not_fit_are_updated_as_ever(calls: CallCounts) -> None:
+    """In some steps the gradient is sparse, or laid out otherwise: fused updates refuse the one, and take
+    the other's numbers from wrong places.
+    """
+    weights = [nn.Parameter(torch.zeros(4, 6)), nn.Parameter(torch.zeros(4, 6))]
+    optimizer = torch.optim.SGD(weights, lr=1.0)
+    dense = torch.arange(24.0).reshape(4, 6)
+    unusual = [dense.to_sparse(), dense.t().contiguous().t()]
+    weights[0].grad = dense.clone()
+    optimizer.step()
+    calls.optimizer(optimizer)
+    trials = trials_of(calls, may_round=True)
+    assert trials.begin()
+    for number in range(8):
+        before = [weight.detach().clone() for weight in weights]
+        weights[0].grad, weights[1].grad = dense.clone(), unusual[number % 2]
+        optimizer.step()
+        HOOKS.step_ended()
+        trials.step()
+        for weight, was in zip(weights, before, strict=True):
+            assert torch.equal(was - weight, dense)
+    trials.end()
+
+
+def test_an_update_that_computes_its_gradients_itself_is_not_changed(calls: CallCounts) -> None:
+    weight = nn.Parameter(torch.zeros(4))
+    optimizer = torch.optim.SGD([weight], lr=1.0)
+    stepping(calls, optimizer)
+    trials, seen = trials_of(calls, may_round=True), []
+    assert trials.begin()
+
+    def closure() -> float:
+        seen.append(optimizer.param_groups[0]["fused"])
+        weight.grad = torch.ones(4)
+        return 0.0
+
+    for _ in range(4):
+        optimizer.step(closure)
+        HOOKS.step_ended()
+        trials.step()
+    trials.end()
+    assert seen == [None] * 4
 
 
 @pytest.mark.parametrize(

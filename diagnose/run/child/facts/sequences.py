@@ -74,7 +74,7 @@ class Sequences:
                 self._callers[key] = _outside_models(frame, self._places)
             kept = self._batches.setdefault(key, [])
             if len(kept) < _BATCHES_AT_MOST:
-                kept.append(sequences)
+                kept.append(sequences.detach())  # not what it was computed from
 
     def taken_elements(self) -> int:
         """How many elements batches of sequences had, padding included, of each call the first one, since

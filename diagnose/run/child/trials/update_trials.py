@@ -27,7 +27,8 @@ _LISTED_BYTES_AT_MOST = 1 << 30  # lists of tensors are computed beside the para
 
 
 class _Update:
-    """The optimizers that step, with another implementation: another order of the same sums.
+    """The optimizers that step, with another implementation: another order of the same sums. Set for the
+    length of an update whose gradients fit: between steps the script may save its optimizer.
 
     Its clock counts what updates take, and nothing else of a step: that varies by more than they gain.
     """
@@ -39,8 +40,9 @@ class _Update:
     ) -> None:
         self._optimizers, self._place_for = optimizers, place_for
         self._groups: list[dict[str, Any]] = []
-        self._as_they_are: list[dict[str, Any]] = []
+        self._as_they_are: list[tuple[dict[str, Any], dict[str, Any]]] = []  # groups with what they have set
         self._tried: dict[str, bool] = {}
+        self._changed = False
         self._patches = Patches()
         self._hook: Any = None
         self._ns = 0
@@ -59,24 +61,29 @@ class _Update:
             for optimizer in self._optimizers()
             if type(optimizer) in classes
             for group in optimizer.param_groups
-            if _is_usual(optimizer, group)
+            if _is_usual(group) and self.fits(optimizer, group)
         ]
 
+    def fits(self, optimizer: Optimizer, group: dict[str, Any]) -> bool:
+        """Whether these gradients may be updated so: those of another step may be others."""
+        trained = [parameter for parameter in group["params"] if parameter.grad is not None]
+        return bool(trained) and all(
+            _is_plain(parameter, optimizer.state.get(parameter, {})) for parameter in trained
+        )
+
     def begin(self) -> None:
-        self._as_they_are = [{name: group[name] for name in self._tried} for group in self._groups]
         self._hook = register_optimizer_step_pre_hook(self._update_begins)
         owner, name = self._place_for("step_ended")
         self._patches.replace(owner, name, self._update_ended)
 
     def change(self) -> None:
-        for group in self._groups:
-            group.update(self._tried)
+        self._changed = True
 
     def change_back(self) -> None:
-        for group, as_it_is in zip(self._groups, self._as_they_are, strict=True):
-            group.update(as_it_is)
+        self._changed = False
 
     def end(self) -> None:
+        self._put_back()
         self._patches.restore()
         if self._hook is not None:
             self._hook.remove()
@@ -84,7 +91,19 @@ class _Update:
 
     @guarded("timing the optimizer's update")
     def _update_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self._put_back()  # after an update that failed
+        has_closure = any(given is not None for given in (*args[1:], *kwargs.values()))
+        if self._changed and not has_closure:  # which computes the gradients
+            for group in optimizer.param_groups:
+                if any(group is known for known in self._groups) and self.fits(optimizer, group):
+                    self._as_they_are.append((group, {name: group[name] for name in self._tried}))
+                    group.update(self._tried)
         self._began_ns = perf_counter_ns()
+
+    def _put_back(self) -> None:
+        while self._as_they_are:
+            group, as_it_is = self._as_they_are.pop()
+            group.update(as_it_is)
 
     @guarded("timing the optimizer's update")
     def _update_ended(self) -> None:
@@ -92,6 +111,7 @@ class _Update:
         if self._began_ns is not None:
             self._ns += perf_counter_ns() - self._began_ns
             self._began_ns = None
+        self._put_back()
 
 
 class FusedUpdate(_Update):
@@ -103,9 +123,12 @@ class FusedUpdate(_Update):
         """Only with torch of 2.4 and later, which has it for processors."""
         if accelerator.devices() or not hasattr(torch, "_fused_adagrad_"):
             return None
-        self._groups = list(filter(_is_laid_out_alike, self._groups_of(_FUSED_ON_CPU)))
+        self._groups = self._groups_of(_FUSED_ON_CPU)
         self._tried = {"fused": True, "foreach": False}
         return True if self._groups else None
+
+    def fits(self, optimizer: Optimizer, group: dict[str, Any]) -> bool:
+        return super().fits(optimizer, group) and _is_laid_out_alike(group)
 
 
 class ForeachUpdate(_Update):
@@ -123,14 +146,9 @@ class ForeachUpdate(_Update):
         return self._tried["foreach"]
 
 
-def _is_usual(optimizer: Optimizer, group: dict[str, Any]) -> bool:
-    """Whether torch takes this group in another way, now as from the beginning: dense numbers."""
-    if group.get("fused") or group.get("differentiable") or group.get("capturable"):
-        return False
-    trained = [parameter for parameter in group["params"] if parameter.grad is not None]
-    return bool(trained) and all(
-        _is_plain(parameter, optimizer.state.get(parameter, {})) for parameter in trained
-    )
+def _is_usual(group: dict[str, Any]) -> bool:
+    """Whether torch takes this group in another way now as from the beginning."""
+    return not (group.get("fused") or group.get("differentiable") or group.get("capturable"))
 
 
 def _is_laid_out_alike(group: dict[str, Any]) -> bool:
