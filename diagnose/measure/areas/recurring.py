@@ -29,6 +29,7 @@ DRAWS = (
     r"^(matplotlib|seaborn|plotly|bokeh|imageio|pandas/plotting)\b|^torchvision/utils\.py: "
     r"|^PIL/Image\.py: save$"
 )
+SENDS = r"^multiprocessing/(connection|queues|managers)\.py: "  # or receives
 CALLS_MODEL = r"^torch/nn/modules/module\.py: _?(wrapped_call_impl|call_impl)$"
 # what names of functions and text say of work that is no part of training, and of what training waits for
 # of a function that is called, whatever it is given: to evaluate a policy takes an environment too
@@ -395,3 +396,18 @@ _selector(
 def _gathering_average_share(measured: Measured) -> Value | Missing:
     whole_ms = measured.needed("gathering_lines_whole_ms")
     return whole_ms / (average_without_ms(measured) + whole_ms)
+
+
+@metric(
+    "gathering_messages_share",
+    "share",
+    "Share of collecting data, the model's left out, that sends and receives",
+)
+def _gathering_messages_share(measured: Measured) -> Value | Missing:
+    """To and from processes of the script's own."""
+    looks: Counter[bool] = Counter()
+    for work in _works_of("gathering", measured):
+        for stack, count in work.looks.items():
+            if not any(re.search(CALLS_MODEL, line.callee) for line in stack):
+                looks[bool(re.search(SENDS, stack[-1].callee))] += count
+    return looks[True] / looks.total() if looks else Missing("no such work was seen")
