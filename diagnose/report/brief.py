@@ -27,7 +27,7 @@ from diagnose.document.queries import (
 )
 from diagnose.document.stored import to_json
 from diagnose.document.text import code, prose
-from diagnose.report import account, sentences, throughput, watched
+from diagnose.report import account, next_steps, sentences, throughput, watched
 from diagnose.trace.notes import UNSEEN_WORK
 
 JSON_FILE, MARKDOWN_FILE = "brief.json", "brief.md"
@@ -227,9 +227,9 @@ def _not_known(document: Document) -> list[str]:
 
 
 def _next(document: Document) -> list[str]:
-    commands = [sentences.patch_command(document)] if document.patch and document.patch.patched else []
+    commands = [next_steps.patch_command(document)] if document.patch and document.patch.patched else []
     if planned(document):
-        commands.append(sentences.verify_command(document))
+        commands.append(next_steps.verify_command(document))
     commands.append(run_command(document))
     return [command for command in commands if 0 < len(command) <= LONGEST_COMMAND]
 

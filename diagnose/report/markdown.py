@@ -26,6 +26,7 @@ from diagnose.report import (
     figures,
     findings,
     memory,
+    next_steps,
     operators,
     ranks,
     sentences,
@@ -162,9 +163,9 @@ def _next(document: Document) -> str:
         return ""
     return section(
         "What to type",
-        prose(sentences.patched(document)),
-        prose(sentences.to_verify(document)),
-        prose(sentences.then(document)),
+        prose(next_steps.patched(document)),
+        prose(next_steps.to_verify(document)),
+        prose(next_steps.then(document)),
         shell(run_command(document)),
     )
 

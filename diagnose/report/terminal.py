@@ -19,7 +19,7 @@ from diagnose.document.queries import (
     shell_line,
     ways_instead,
 )
-from diagnose.report import account, sentences, throughput, verification, watched
+from diagnose.report import account, next_steps, sentences, throughput, verification, watched
 from diagnose.report.fitting import Block, fitted
 from diagnose.report.languages import say
 from diagnose.report.languages.wide import cells, padded, wrapped
@@ -278,7 +278,7 @@ def _to_apply(document: Document, out: Path) -> list[str]:
 
 
 def _next_command(document: Document) -> list[str]:
-    if planned(document) and (measure := sentences.verify_command(document)):
+    if planned(document) and (measure := next_steps.verify_command(document)):
         return [_pointer("To measure", measure)]
     if saw_no_step(document) or not (planned(document) or not is_complete(document)):
         return []

@@ -16,29 +16,26 @@ import numpy as np
 
 from diagnose import __version__
 from diagnose.document.measurements import predicted_shares
-from diagnose.document.model import (
-    Comparison,
-    Curve,
-    Document,
-    FixResult,
-    Peak,
-    Results,
-    Tool,
-    TrialState,
-    Verification,
-)
+from diagnose.document.model import Comparison, Curve, Document, FixResult, Results, Tool, Verification
 from diagnose.document.stored import part
 from diagnose.errors import DiagnoseError
 from diagnose.fixes.all import tolerance_of, variables_of
 from diagnose.verify import results, statistics, tuning, warnings
 from diagnose.verify.candidates import Candidate
 from diagnose.verify.deadline import Deadline, OutOfTime
+from diagnose.verify.fix_results import (
+    is_unclear,
+    memory_peaks,
+    not_beside_others,
+    not_measured,
+    why_not_held,
+    without_verdict,
+)
 from diagnose.verify.lengths import fitted, probe, settings_for, shortest_run_s, within
 from diagnose.verify.paired import (
     Arm,
     Interrupted,
     NotComparable,
-    Outcome,
     RunFailed,
     Runner,
     TrialRunner,
@@ -52,7 +49,6 @@ from diagnose.verify.trial import Job, run_trial
 TUNING_SHARE = 0.3  # of a fix's time, for the search of its number
 # that a fix is to have time for, if there is any: does it hold, and the pairs of the first look
 FEWEST_RUNS = 1 + 2 * statistics.LOOKS[0]
-UNCLEAR = ("too_noisy", "less_work")
 NOT_BEGUN = "the budget ended before it was tried"
 NOT_FINISHED = "the budget ended before two pairs of runs were made"
 
@@ -163,9 +159,9 @@ class Verifier:
 
     def _result(self, candidate: Candidate) -> FixResult:
         if candidate.why_not:
-            return _tried(candidate, "not_tried", candidate.why_not)
+            return not_measured(candidate, "not_tried", candidate.why_not)
         if self.proof.step_ms is None:  # there was not even time for the script itself
-            return _tried(candidate, "no_time", NOT_BEGUN)
+            return not_measured(candidate, "no_time", NOT_BEGUN)
         jobs_left = self._fixes - self._fix + (self._fixes > 1)
         self._fix += 1
         return self._try(
@@ -173,13 +169,13 @@ class Verifier:
         )
 
     def _try(self, candidate: Candidate, deadline: Deadline) -> FixResult:
-        tried = _tried(candidate, "no_time", NOT_BEGUN)
+        tried = not_measured(candidate, "no_time", NOT_BEGUN)
         try:
             check = self._checked(candidate, deadline)
             tried.why = NOT_FINISHED
             check_clocks(self._reference, check)
             if not check["interventions"][-1]["held"]:
-                tried.state, tried.why = "not_held", _why_not_held(check)
+                tried.state, tried.why = "not_held", why_not_held(check)
                 return tried
             if candidate.tuned is not None and (share := self._share_for_tuning(deadline)) > 0:
                 candidate = self._with_best_number(candidate, tried, deadline.part(share))
@@ -188,7 +184,7 @@ class Verifier:
             self._to_measure.append((tried, candidate))
             self._measure_beside(tried, candidate, deadline)
         except (NotComparable, RunFailed) as reason:
-            _without_verdict(tried, reason)
+            without_verdict(tried, reason)
         except OutOfTime:
             tried.state = "no_time"
         return tried
@@ -213,7 +209,7 @@ class Verifier:
         made = -1
         while made < self._store.added:
             made = self._store.added
-            unclear = [one for one in self._to_measure if _is_unclear(one[0])]
+            unclear = [one for one in self._to_measure if is_unclear(one[0])]
             for number, (tried, candidate) in enumerate(unclear):
                 jobs_left = len(unclear) - number + (self._fixes > 1)
                 self._measure_on(tried, candidate, self._deadline.part(1 / jobs_left))
@@ -222,7 +218,7 @@ class Verifier:
         try:
             self._measure_beside(tried, candidate, deadline)
         except (NotComparable, RunFailed) as reason:
-            _without_verdict(tried, reason)
+            without_verdict(tried, reason)
         self._finish()
 
     def _checked(self, candidate: Candidate, deadline: Deadline) -> Trial:
@@ -279,7 +275,7 @@ class Verifier:
         self._all_runs[label] = [("before", run) for run in outcome.before] + [
             ("after", run) for run in outcome.after
         ]
-        tried.state, tried.why = "measured", outcome.failure or _not_beside_others(together, outcome.after[0])
+        tried.state, tried.why = "measured", outcome.failure or not_beside_others(together, outcome.after[0])
         tried.verdict = statistics.verdict_on(
             outcome.comparison, self._wanted.precision, predicted_shares(tried), outcome.work
         )
@@ -291,7 +287,7 @@ class Verifier:
         runs = seeded or (self._reference, self._first, outcome.after[0])
         compared = results.results(*runs, tolerance)
         tried.results = part(compared, Results)
-        tried.memory = _memory(outcome)
+        tried.memory = memory_peaks(outcome)
         tried.batch_sizes = (
             (outcome.before[0]["batch_size"], outcome.after[0]["batch_size"])
             if arm.changes_batch_size
@@ -369,7 +365,7 @@ class Verifier:
         try:
             self._measure(together, faster, (), self._deadline, together.title)
         except (NotComparable, RunFailed) as reason:
-            _without_verdict(together, reason)
+            without_verdict(together, reason)
         self.proof.together = together
 
     # keeping
@@ -405,64 +401,5 @@ def _script_failed(failed: RunFailed) -> DiagnoseError:
     )
 
 
-def _tried(candidate: Candidate, state: TrialState, why: str) -> FixResult:
-    return FixResult(
-        rule=candidate.rule,
-        title=candidate.title,
-        intervention=candidate.intervention,
-        arguments=candidate.arguments,
-        safety=candidate.safety,
-        state=state,
-        why=why,
-        predicted_ms=candidate.predicted_ms,
-        predicted_of_ms=candidate.predicted_of_ms,
-    )
-
-
-def _without_verdict(tried: FixResult, reason: NotComparable | RunFailed) -> None:
-    """What was measured before, if anything, is no longer told."""
-    tried.state = "failed" if isinstance(reason, RunFailed) else "not_comparable"
-    tried.why, tried.verdict, tried.change = str(reason), None, None
-
-
-def _is_unclear(tried: FixResult) -> bool:
-    """Whether more pairs may tell more."""
-    if tried.change is None:
-        return tried.state == "no_time"
-    return tried.verdict in UNCLEAR and tried.change.pairs + tried.change.outliers < statistics.LOOKS[-1]
-
-
-def _not_beside_others(fixes: Sequence[Candidate], run: Trial) -> str:
-    """Which fixes did not take hold in a run with several."""
-    idle = [
-        one.rule or one.title for one, fix in zip(fixes, run["interventions"], strict=True) if not fix["held"]
-    ]
-    return f"{', '.join(idle)} did not take hold beside the others" if idle else ""
-
-
-def _why_not_held(trial: Trial) -> str:
-    return next(
-        (fix["why_not"] for fix in trial["interventions"][-1:] if fix["why_not"]),
-        "the script never came by it",
-    )
-
-
 def _least_safe(accepted: Collection[Candidate]) -> str:
     return "numerics" if any(one.safety != "exact" for one in accepted) else "exact"
-
-
-def _memory(outcome: Outcome) -> dict[str, Peak]:
-    """Peaks, as the median of each arm's runs; None where a kind of memory is not used."""
-    kinds = ("peak_allocated_bytes", "peak_reserved_bytes", "peak_resident_bytes")
-    return {
-        kind: Peak(
-            before=_median([run.get(kind) for run in outcome.before]),
-            after=_median([run.get(kind) for run in outcome.after]),
-        )
-        for kind in kinds
-    }
-
-
-def _median(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.median(known)) if known else None

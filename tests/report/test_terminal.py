@@ -12,7 +12,7 @@ from rich.console import Console
 from diagnose.document import savings
 from diagnose.document.model import Patch, RowAccount, Spender, Written
 from diagnose.document.queries import planned
-from diagnose.report import sentences
+from diagnose.report import next_steps
 from diagnose.report.brief import brief
 from diagnose.report.console import stderr_console
 from diagnose.report.markdown import markdown
@@ -297,8 +297,8 @@ def test_commands_name_the_folders_and_the_python_that_there_are() -> None:
     assert "To measure   .venv/bin/python -m diagnose verify diagnosis/1\n" in shown
     assert "TensorBoard  .venv/bin/python -m tensorboard.main --logdir diagnosis/run · http" in shown
     document.written.run = "/elsewhere/run"
-    assert sentences.verify_command(document) == ".venv/bin/python -m diagnose verify /elsewhere/run"
-    assert "`.venv/bin/python -m diagnose compare /elsewhere/run`" in sentences.then(document)
+    assert next_steps.verify_command(document) == ".venv/bin/python -m diagnose verify /elsewhere/run"
+    assert "`.venv/bin/python -m diagnose compare /elsewhere/run`" in next_steps.then(document)
 
 
 @pytest.mark.parametrize(
@@ -320,9 +320,9 @@ def test_the_command_that_measures_tries_the_fixes_that_it_is_said_to(
     for finding in planned(document):
         made = safeties.get(finding.rule)
         change(finding.fix, safety=made or "manual", intervention="dataloader" if made else "")
-    assert sentences.verify_command(document) == f"python -m diagnose verify{options}"
+    assert next_steps.verify_command(document) == f"python -m diagnose verify{options}"
     told = f"measures {fixes} by running the script as it is and changed"
-    assert f"{told}." in sentences.to_verify(document)
+    assert f"{told}." in next_steps.to_verify(document)
     assert f"<p>This {told}:</p>" in page(document, None)
 
 
@@ -330,23 +330,23 @@ def test_the_command_that_measures_tries_the_fixes_that_it_is_said_to(
 def test_what_cannot_be_run_to_its_end_is_not_offered_for_measuring(ended: str) -> None:
     document = documents.sick()
     document.findings[0].fix.intervention = "dataloader"
-    assert sentences.verify_command(document)
+    assert next_steps.verify_command(document)
     change(document.run, ended=ended)
-    assert sentences.verify_command(document) == ""
-    assert sentences.then(document) == "First fix what ended the script, then run it again:"
+    assert next_steps.verify_command(document) == ""
+    assert next_steps.then(document) == "First fix what ended the script, then run it again:"
 
 
 def test_a_fix_whose_numbers_were_not_recorded_is_not_offered_for_measuring() -> None:
     document = documents.sick()
     change(document.findings[0].fix, intervention="dataloader", arguments=None)
-    assert sentences.verify_command(document) == ""
+    assert next_steps.verify_command(document) == ""
 
 
 def test_without_the_script_nothing_can_be_measured() -> None:
     document = documents.sick()
     document.findings[0].fix.intervention = "dataloader"
     document.written = Written(folder="/out", run="/run", python="python", has_script=False)
-    assert sentences.verify_command(document) == ""
+    assert next_steps.verify_command(document) == ""
 
 
 def test_who_has_a_trace_is_told_no_command_that_cannot_work() -> None:

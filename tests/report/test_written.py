@@ -10,7 +10,7 @@ import pytest
 
 from diagnose.document.model import Document
 from diagnose.document.queries import report_folder, run_command, run_folder
-from diagnose.report import sentences
+from diagnose.report import next_steps
 from diagnose.report.markdown import markdown
 from diagnose.report.write import written_into
 
@@ -41,7 +41,7 @@ def test_a_report_in_its_run_folder_names_it_from_where_the_script_ran(
     run = tmp_path / "job" / "diagnosis" / "1"
     here = written(document, run, run)
     assert run_folder(here) == report_folder(here) == "diagnosis/1"
-    assert sentences.verify_command(here).endswith("-m diagnose verify diagnosis/1")
+    assert next_steps.verify_command(here).endswith("-m diagnose verify diagnosis/1")
 
 
 def test_a_report_elsewhere_names_both_folders(document: Document, tmp_path: Path) -> None:
@@ -54,8 +54,8 @@ def test_a_report_elsewhere_names_both_folders(document: Document, tmp_path: Pat
 def test_without_the_script_no_command_runs_it(document: Document, tmp_path: Path) -> None:
     (tmp_path / "job" / "train.py").unlink()
     gone = written(document, tmp_path / "out", tmp_path / "job" / "diagnosis" / "1")
-    assert sentences.verify_command(gone) == run_command(gone) == ""
-    assert sentences.then(gone).startswith("Then run it again where it was recorded; `")
+    assert next_steps.verify_command(gone) == run_command(gone) == ""
+    assert next_steps.then(gone).startswith("Then run it again where it was recorded; `")
 
 
 @pytest.mark.parametrize("trace", ["trace.json", "s3://bucket/trace.json"])
