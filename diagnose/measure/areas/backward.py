@@ -10,13 +10,14 @@ from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector,
 from diagnose.measure.missing import NO_CALLS_SEEN, NO_STEPS, NOT_RECORDED, Missing, known
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import Intervals, Rows, started_in
-from diagnose.trace.intervals import intersect, union
+from diagnose.trace.intervals import intersect, subtract, union
 
 ADDS_UP = r"^torch::autograd::AccumulateGrad$"  # autograd's node at a parameter
 # what scripts do with the gradients of one loss alone: keep them, clear them, take their norm
 TAKES_GRADIENTS = r"^aten::(clone|zero_|copy_|norm|linalg_vector_norm|_foreach_\w+|stack|cat)$"
 # of products with a layer's weights: half of it makes their gradients, half those of what the layer was given
 WITH_WEIGHTS = r"(?<![A-Za-z])(Addmm|Mm|Linear|MkldnnLinear|Convolution|MkldnnRnnLayer|CudnnRnn)Backward"
+OWN_WEIGHTS = 0.45  # of it: as `passed-through-weights` has it
 
 
 def _turns(view: Selection, rows: Rows) -> np.ndarray:
@@ -91,22 +92,28 @@ def _optimizer_count(measured: Measured) -> Value | Missing:
 
 @fact_selector("untrained_backward", "the backward through modules whose parameters no optimizer has")
 def _untrained_backward(measured: Measured) -> list[FactPlace] | Missing:
+    """Where something is trained through them, what their own weights take of it."""
     view = measured.detail
     if view is None:
         return NO_CALLS_SEEN
-    marks = view.named(view.marked("untrained") & view.on_training_thread)
-    lines = view.host[PLACE].iloc[marks].itertuples(index=False, name=None)
-    by_line: dict[tuple[str, int, str], list[int]] = {}
-    for row, line in zip(marks.tolist(), lines, strict=True):
-        by_line.setdefault(line, []).append(row)
-    return [
-        FactPlace(
-            *line,
-            len(rows) / view.step_count,
-            measured.detail_ms(_backward_of(view, view.host_intervals(np.array(rows)))),
-        )
-        for line, rows in by_line.items()
-    ]
+    needless = view.host_intervals(view.named(view.marked("untrained") & view.on_training_thread))
+    found = []
+    for kind, nodes, part in (("untrained", "", 1.0), ("untrained_through", WITH_WEIGHTS, OWN_WEIGHTS)):
+        for line, rows in _by_line(view, view.named(view.marked(kind) & view.on_training_thread)).items():
+            spans = view.host_intervals(np.array(rows))
+            if kind == "untrained_through":
+                spans = subtract(spans, needless)
+            ms = part * measured.detail_ms(_backward_of(view, spans, nodes))
+            found.append(FactPlace(*line, len(rows) / view.step_count, ms))
+    return found
+
+
+def _by_line(view: Selection, marks: Rows) -> dict[tuple[str, int, str], list[int]]:
+    """The marks of each line: file, number, function."""
+    lines: dict[tuple[str, int, str], list[int]] = {}
+    for row, line in zip(marks.tolist(), view.host[PLACE].iloc[marks].itertuples(index=False), strict=True):
+        lines.setdefault(tuple(line), []).append(row)
+    return lines
 
 
 @fact_selector("cleared_backward", "the backward for gradients that are cleared before they are used")

@@ -56,7 +56,7 @@ def marks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     class Mark:
         def __init__(self, name: str) -> None:
-            names.append(name.split("|")[0])
+            names.append(name.split("|")[0].removeprefix("diagnose::"))
 
         def __enter__(self) -> None: ...
         def __exit__(self, *error: object) -> None: ...
@@ -94,7 +94,8 @@ def test_calls_are_marked_from_the_second_recording_on(marks: list[str], tmp_pat
     with pytest.raises(RuntimeError):
         model(torch.ones(1, 3))
     trained_once(model)
-    assert marks == ["diagnose::untrained"] * 3  # the call that failed was one of them
+    # the third call's encoder, given what needs gradients, and the one that failed
+    assert marks == ["untrained", "untrained_through", "untrained", "untrained"]
     called = nn.Module.__call__
     watch.remove()
     assert nn.Module.__call__ is not called
@@ -133,6 +134,38 @@ def test_a_call_that_goes_on_when_the_recording_ends_is_closed_once(
     assert closed == ["once"]
 
 
+class Perceptual(nn.Module):
+    """Compares features of what was made with those of what was wanted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.features = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+
+    def forward(self, made: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+        return (self.features(made) - self.features(wanted)).abs()  # type: ignore[no-any-return]
+
+
+class Restoring(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.restorer, self.loss = nn.Linear(4, 4), Perceptual()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.loss(self.restorer(x), x)  # type: ignore[no-any-return]
+
+
+def test_inside_of_what_is_trained_through_calls_that_need_no_gradients_are_marked(
+    marks: list[str], tmp_path: Path
+) -> None:
+    """The loss is trained through; the features of what was wanted need no gradients, nor do their layers."""
+    model = Restoring()
+    watch = watching(model, model.restorer, tmp_path)
+    watch.install()
+    trained_once(model)
+    watch.remove()
+    assert marks == ["untrained_through", "untrained"]
+
+
 def test_an_optimizer_with_copies_of_the_parameters_says_nothing(marks: list[str], tmp_path: Path) -> None:
     model = Head()
     watch = watching(model, Head(), tmp_path)
@@ -167,7 +200,7 @@ def test_a_learning_rate_of_0_trains_nothing_however_many_layers_follow_each_oth
     watch = recorded_once(model, torch.optim.SGD(groups(model, 0.0), lr=0.1), tmp_path)
     watch.install()
     trained_once(model)
-    assert marks == ["diagnose::untrained"] * 2  # the embedding and the block behind it, not those after
+    assert marks == ["untrained"] * 2  # the embedding and the block behind it, not those after
     watch.remove()
 
 

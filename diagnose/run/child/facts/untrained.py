@@ -1,5 +1,9 @@
 """Modules whose parameters get gradients that no optimizer uses: their calls are marked.
 
+`untrained`: nothing needs the call's backward. `untrained_through`: something before it is trained through
+it, and of its backward only the gradients of its own weights are for nothing; inside of it, calls that are
+given nothing with gradients are marked `untrained`.
+
 No optimizer has the parameters, or only with a learning rate of 0. They are looked for when a recording ends,
 after an optimizer's step: then the gradients are there. The recordings after it have the marks.
 """
@@ -45,7 +49,7 @@ class Untrained:
         self._wasted: set[int] = set()  # the parameters of these modules, by id
         self._needed: dict[int, bool] = {}  # by module: whether something is trained through it
         self._patches = Patches()
-        self._opened: list[Any] = []  # marks of calls that go on
+        self._opened: list[tuple[str, Any]] = []  # marks of calls that go on, with their kinds
 
     @guarded("marking modules that nobody trains")
     def install(self) -> None:
@@ -69,7 +73,7 @@ class Untrained:
             self._found = [weakref.ref(module) for model in models for module in untrained(model, trained)]
 
     def _marking(self, original: Callable[..., Any], modules: Iterable[nn.Module]) -> Callable[..., Any]:
-        of_these = {id(module): weakref.ref(module) for module in modules}
+        of_these = {id(part): weakref.ref(part) for module in modules for part in module.modules()}
 
         @ours
         def forward(*args: Any, **kwargs: Any) -> Any:
@@ -86,26 +90,28 @@ class Untrained:
 
     @guarded("marking a module that nobody trains")
     def _begins(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Its mark. What comes before may be trained through it: then its backward is needed, and there is
-        none.
-        """
+        """Its mark; None for one inside of another that tells of it."""
+        kind_around = self._opened[-1][0] if self._opened else ""
+        if not torch.is_grad_enabled() or kind_around == "untrained":
+            return None
         given = [tensor for tensor in tensors_near((*args, *kwargs.values())) if tensor.requires_grad]
+        if kind_around and given:
+            return None
         if given and id(module) not in self._needed:
             self._needed[id(module)] = needs_gradients(given, self._wasted)
-        if not torch.is_grad_enabled() or (given and self._needed[id(module)]):
-            return None
+        kind = "untrained_through" if given and self._needed[id(module)] else "untrained"
         file, line, function = self._places.nearest(sys._getframe(1))
-        opened = mark(f"diagnose::untrained|{file}|{line}|{function}")
+        opened = mark(f"diagnose::{kind}|{file}|{line}|{function}")
         opened.__enter__()
-        self._opened.append(opened)
-        return opened
+        self._opened.append((kind, opened))
+        return self._opened[-1]
 
     @guarded("marking a module that nobody trains")
     def _ends(self, opened: Any) -> None:
         """Of a mark that is not closed yet."""
         if opened in self._opened:
             self._opened.remove(opened)
-            opened.__exit__(None, None, None)
+            opened[1].__exit__(None, None, None)
 
     def _moving(self) -> set[int]:
         """The parameters (by id) that an optimizer changes, now or later: a schedule may begin with a
