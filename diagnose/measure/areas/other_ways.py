@@ -168,6 +168,13 @@ _another_way(
     saved="Share of the step that these convolutions save without these taps",
 )
 _another_way(
+    "permuted_norms",
+    "permuted_norm",
+    "batch norms of rows that are permuted for them",
+    left="Share of the time of these norms that is left on the rows as they lie in memory",
+    saved="Share of the step that norms of the rows themselves save",
+)
+_another_way(
     "underflows",
     "underflow",
     "exponentials whose results underflow",

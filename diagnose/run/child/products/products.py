@@ -26,6 +26,7 @@ from .long_kernel import is_long, left_by_spectra
 from .masked import left_in_blocks, left_of_written
 from .one_step_trial import is_one_step, left_by_cells
 from .patches import is_of_patches, left_as_product
+from .permuted_norm import left_on_rows, permuted_norm_of
 from .pooling import left_as_two_pools, pooling_of
 from .repeated_matrices import left_by_einsum, without_copies
 from .repeats import RepeatedRows
@@ -63,6 +64,7 @@ WAYS = (
     "pooled",
     "underflow",
     "sorted",
+    "permuted_norm",
 )
 
 
@@ -146,6 +148,9 @@ class Products:
         factors = without_copies(name, given)
         if factors is not None:
             yield "matrices", partial(left_by_einsum, factors, given, ns, is_trained=is_trained)
+        norm = permuted_norm_of(name, call.arguments, call.options)
+        if norm is not None:
+            yield "permuted_norm", partial(left_on_rows, norm, ns, is_trained=is_trained)
         pooling = pooling_of(name, call.arguments, call.options)
         if pooling is not None:
             yield "separable", partial(left_as_two_pools, pooling, ns, is_trained=is_trained)
