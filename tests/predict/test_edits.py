@@ -9,7 +9,8 @@ import pytest
 from diagnose.judge.findings import Finding
 from diagnose.judge.rules import Saving, load_rules
 from diagnose.judge.timelines import measured_case
-from diagnose.predict.prediction import Prediction
+from diagnose.predict.prediction import Change, Prediction
+from diagnose.predict.replay import Edit
 from diagnose.predict.saving import change_of, saving_of
 from diagnose.predict.widths import Width
 
@@ -182,6 +183,30 @@ def test_a_cost_known_in_ms_only_comes_off_the_gpu_s_work_where_its_row_is_busy(
     change = change_of(Finding(rule, "fires", (), 0.02, (), row="exposed_communication"), prediction)
     assert change is not None
     assert 1000 * (prediction.recorded_ms - prediction.step_ms([change])) == pytest.approx(20, abs=0.5)
+
+
+# ---- which steps are replayed
+
+
+@pytest.mark.parametrize("loads_first", [False, True])
+def test_a_single_replayed_step_holds_what_every_second_one_waits(
+    loads_first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Steps of 100 us, every second one waits 60 more for its batch: 130 on average, 30 of them the wait.
+    monkeypatch.setattr("diagnose.predict.prediction.MOST_EVENTS", 1)
+    lines, at = [], 0
+    for number in range(4):
+        waits = 60 * ((number % 2 == 0) is loads_first)
+        lines += [f"main {at} {100 + waits} step ProfilerStep#{number}", f"main {at} 40 op aten::mm"]
+        if waits:
+            lines.append(f"main {at + 100} 60 annotation enumerate(DataLoader)#_SingleProcessDataLoaderIter")
+        at += 100 + waits
+    prediction = Prediction(measured_case({"timeline": "\n".join(lines)}))
+    view = prediction.measured.timeline
+    assert view is not None
+    without = Edit(host=view.ledger.rows["input_wait"], lane=view.trace.training_thread)
+    assert 1000 * prediction.recorded_ms == pytest.approx(130)
+    assert 1000 * prediction.step_ms([Change((without,))]) == pytest.approx(100)
 
 
 # ---- what a saving may be at most
