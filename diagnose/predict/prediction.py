@@ -164,18 +164,31 @@ class Prediction:
     @cached_property
     def limit_ms(self) -> float | None:
         """The steady step if the host took no time at all: what the GPU's work takes; None without a GPU."""
-        view = self._view
-        if not view.has_device:
+        return self._replayed_ms(self._no_host) if self._view.has_device else None
+
+    def least_ms(self, edits: Iterable[Edit], *, host: bool) -> float | None:
+        """The steady step without any of the GPU's events that are edited, and if ``host`` with a host that
+        takes no time; None without a GPU.
+        """
+        if not self._view.has_device:
             return None
+        gone = [
+            Edit(events=edit.events, held=edit.held) for edit in edits if len(edit.events) or len(edit.held)
+        ]
+        if not gone:
+            return self.limit_ms if host else self.recorded_ms
+        return self._replayed_ms([*gone, *(self._no_host if host else ())])
+
+    @cached_property
+    def _no_host(self) -> list[Edit]:
+        view = self._view
         whole = np.array([[view.host_windows[0, 0], view.host_windows[-1, 1]]])
         lanes = np.unique(self.replay.graph.edges.lane)
         calls = np.unique(self.replay.graph.edges.wait)
-        return self._replayed_ms(
-            [
-                Edit(unblocked=calls[calls >= 0]),
-                *(Edit(host=whole, lane=int(lane)) for lane in lanes if lane >= 0),
-            ]
-        )
+        return [
+            Edit(unblocked=calls[calls >= 0]),
+            *(Edit(host=whole, lane=int(lane)) for lane in lanes if lane >= 0),
+        ]
 
     # ---- the replay
 

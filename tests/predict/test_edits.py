@@ -226,6 +226,22 @@ def test_a_saving_is_never_more_than_what_is_at_stake(monkeypatch: pytest.Monkey
     assert 1000 * saving.high_ms == 1000 * saving.at_most_ms == pytest.approx(200 * 60 / 230)
 
 
+@pytest.mark.parametrize(("formats", "most_us"), [(("fp32", "tf32"), 105.0), (None, 121.0)])
+def test_a_kernel_gives_back_no_more_than_its_time(formats: tuple[str, str] | None, most_us: float) -> None:
+    # Of the gemm's 150 us another format leaves 45 at best. Without it the other kernel begins with its
+    # launch, 10 after the call at 35 to 40, 121 earlier. No more than that, however far other predictions
+    # were from what was measured.
+    prediction = Prediction(measured_case({"timeline": FULL}))
+    retimed = Saving("retime", "step", 0.5, (0.3, 0.8), formats=formats)
+    changed = replace(RULES["fp32-matmul"], saving=retimed)
+    saving = saving_of(Finding(changed, "fires", (), 0.15, ()), prediction)
+    assert saving is not None
+    assert 1000 * saving.predicted_ms == pytest.approx(75)
+    assert 1000 * saving.high_ms == pytest.approx(most_us)
+    # Beside other fixes another format may give back all of the 150.
+    assert saving.at_most_ms == pytest.approx(0.15) if formats else saving.at_most_ms >= saving.high_ms
+
+
 def test_less_work_for_the_host_leaves_the_gpu_s() -> None:
     # The host's 75 us behind the read and what launches are said to take 0.15 ms; the GPU needs 101.5 of 200.
     prediction = Prediction(measured_case({"timeline": READ}))
