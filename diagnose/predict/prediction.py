@@ -30,6 +30,7 @@ MOST_CHECKED = 3  # steps replayed as they are, around the median one
 LONGEST_NS = 24 * 3600 * 10**9
 LEAST_HELD = 0.01  # of the mean step's part of a row: with less, steps count as having nothing of it
 CONTIGUOUS_NS = 1_000_000  # steps with less than this between them follow each other
+ADVISED_WORKERS = 2  # where the number that hides the loading is not known (rules/input-wait-no-workers.toml)
 NOT_TOLD = (
     "replaying the recorded steps misses them by {error:.0f} %: they waited for something that was not "
     "recorded"
@@ -312,16 +313,13 @@ class Prediction:
         return tuple((view.host["dur_ns"].to_numpy()[rows] / 1e6).tolist())
 
     def enough_workers(self) -> int:
-        """Worker processes that hide the loading: the suggested number, else as many as keep
-        up and one; 0 if that is not known.
+        """Worker processes that hide the loading: the suggested number, or those that are advised where
+        nothing tells it; 0 if nothing is known of the loading.
         """
         suggested = self.measured.metric("suggested_workers")
         if not isinstance(suggested, Missing):
             return int(suggested)
-        if self._loading is None:
-            return 0
-        rest_ms = max(self.recorded_ms - self._wait_ms, 1e-3)
-        return int(np.ceil(np.mean(self._loading.fetch_ms) * self._loading.fetches_per_step / rest_ms)) + 1
+        return ADVISED_WORKERS if self._loading is not None else 0
 
     @cached_property
     def _floor_ms(self) -> float:

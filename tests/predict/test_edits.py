@@ -185,6 +185,20 @@ def test_a_cost_known_in_ms_only_comes_off_the_gpu_s_work_where_its_row_is_busy(
     assert 1000 * (prediction.recorded_ms - prediction.step_ms([change])) == pytest.approx(20, abs=0.5)
 
 
+def test_a_trace_by_others_is_predicted_with_the_workers_that_are_advised() -> None:
+    # 300 of 305 us load. Nothing tells how many cores there are: two workers are advised, and need 150 a batch.
+    loads = "annotation enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    lines = [
+        f"main {305 * number} 305 step ProfilerStep#{number}\nmain {305 * number} 300 {loads}\n"
+        f"main {305 * number + 300} 5 op aten::mm"
+        for number in range(6)
+    ]
+    prediction = Prediction(measured_case({"timeline": "\n".join(lines)}))
+    change = change_of(Finding(RULES["input-wait-no-workers"], "fires", (), 0.3, ()), prediction)
+    assert change is not None and change.workers == 2
+    assert 1000 * prediction.step_ms([change]) == pytest.approx(150)
+
+
 # ---- which steps are replayed
 
 
