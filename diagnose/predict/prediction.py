@@ -120,6 +120,13 @@ class Prediction:
         _, edits, step_ms = self._steady[which]
         return edits, step_ms
 
+    def loaded_ns(self, changes: Iterable[Change]) -> float:
+        """The step of the recording with all these changes made as far as the loader allows; 0 where it
+        holds nothing up.
+        """
+        edits, step_ms = self.steady(changes)
+        return step_ms / self.scale if step_ms > self._replayed_ms(edits) else 0.0
+
     def _steady_with(self, changes: list[Change]) -> tuple[list[Edit], float]:
         edits = [edit for change in changes for edit in change.edits]
         step_ms = self._replayed_ms(edits)

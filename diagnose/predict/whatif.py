@@ -176,7 +176,11 @@ def what_if_together(questions: Sequence[Question], predictions: Sequence[Predic
         (prediction.recorded_ms, prediction.step_ms(changes))
         for prediction, changes in zip(predictions, made, strict=True)
     )
-    return Together(ranks.step_ns([()] * len(predictions)) / 1e6, ranks.step_ns(edits) / 1e6, alone)
+    loaded_ns = max(
+        prediction.loaded_ns(changes) for prediction, changes in zip(predictions, made, strict=True)
+    )
+    then_ns = max(ranks.step_ns(edits), loaded_ns)
+    return Together(ranks.step_ns([()] * len(predictions)) / 1e6, then_ns / 1e6, alone)
 
 
 def collectives_in(prediction: Prediction) -> Rows:
