@@ -154,12 +154,13 @@ def rough_share_span(low: float, high: float) -> str:
 
 
 def less(value: float, saved: float, least: float = 0.0) -> str:
-    """What is left of a time in ms after a saving, as exact as the saving is and with three
-    significant digits at most: `118 ms`. It is not rounded down past ``least``.
+    """What is left of a time in ms after a saving, as exact as the saving is and with one to three
+    significant digits: `118 ms`. It is not rounded down past ``least``.
     """
-    if value <= 0:
+    if round(value, 3) <= 0:
         return "0 ms"
-    decimals = min(_decimals(saved, 2) if saved > 0 else 3, _decimals(value, 3), 3)
+    as_exact = _decimals(saved, 2) if saved > 0 else 3
+    decimals = min(max(as_exact, _decimals(value, 1)), _decimals(value, 3), 3)
     if round(value, decimals) < least <= value:
         decimals = min(_decimals(value, 3), 3)
     return f"{round(value, decimals):,.{max(0, decimals)}f} ms"

@@ -75,6 +75,7 @@ def _from_events(measured: Measured, selector: Selector, ms_per_step: float) -> 
     cost_ns = _usual_ns(by_step, view.step_count)
     if not cost_ns[known].any():  # of few steps only
         cost_ns = by_step.sum(axis=1)
+    mean_ns = np.where(cost_ns > 0, by_step.sum(axis=1), 0)
     calls = np.bincount(line)
     costliest = [row for row in np.argsort(-cost_ns, kind="stable") if known[row] and cost_ns[row] > 0]
     return tuple(
@@ -83,7 +84,7 @@ def _from_events(measured: Measured, selector: Selector, ms_per_step: float) -> 
             int(place["line"]),
             str(place["function"]),
             int(calls[row]) / view.step_count,
-            ms_per_step * float(cost_ns[row] / cost_ns.sum()),
+            ms_per_step * float(mean_ns[row] / mean_ns.sum()),
             str(place["via"]),
         )
         for row in costliest[:MOST]
@@ -92,12 +93,12 @@ def _from_events(measured: Measured, selector: Selector, ms_per_step: float) -> 
 
 
 def _usual_ns(by_step: np.ndarray, step_count: int) -> np.ndarray:
-    """What each line (row) takes if every step is like the median one, of two the shorter: what happens
+    """What each line (row) takes if every step is like the median one, of two steps the shorter: what happens
     every tenth step is not to blame for what every step takes. ``by_step``: ns, a column for each step that
     any line has time in.
     """
     steps = np.sort(np.pad(by_step, ((0, 0), (step_count - by_step.shape[1], 0))), axis=1)
-    return np.asarray(steps[:, (step_count - 1) // 2] * step_count)
+    return np.asarray((steps.min(axis=1) if step_count == 2 else np.median(steps, axis=1)) * step_count)
 
 
 def _located(measured: Measured, selector: Selector) -> tuple[Selection | None, Rows]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,15 +19,18 @@ from diagnose.predict.device_lanes import DeviceLanes, device_lanes
 from diagnose.predict.edits import Events, events_of
 from diagnose.predict.loading import Loading, fetch_series_ms
 from diagnose.predict.recorded import host_windows, recorded_graph
-from diagnose.predict.replay import Edit, Replay
+from diagnose.predict.replay import Edit, Pace, Replay
 from diagnose.predict.retiming import left_by_roofline
+from diagnose.trace.intervals import covered_before, intersect, total
 
 LARGEST_ERROR = 0.05  # of a step: a replay that misses the recording by more has not understood it
 MOST_EVENTS = 3_000  # of the device in one graph: a plan is to take no longer than reading the trace
 MOST_CHECKED = 3  # steps replayed as they are, around the median one
 # from the first step to the last: more comes from damaged times, and overflows when it is replayed
 LONGEST_NS = 24 * 3600 * 10**9
+LEAST_HELD = 0.01  # of the mean step's part of a row: with less, steps count as having nothing of it
 CONTIGUOUS_NS = 1_000_000  # steps with less than this between them follow each other
+ADVISED_WORKERS = 2  # where the number that hides the loading is not known (rules/input-wait-no-workers.toml)
 NOT_TOLD = (
     "replaying the recorded steps misses them by {error:.0f} %: they waited for something that was not "
     "recorded"
@@ -117,6 +120,13 @@ class Prediction:
         _, edits, step_ms = self._steady[which]
         return edits, step_ms
 
+    def loaded_ns(self, changes: Iterable[Change]) -> float:
+        """The step of the recording with all these changes made as far as the loader allows; 0 where it
+        holds nothing up.
+        """
+        edits, step_ms = self.steady(changes)
+        return step_ms / self.scale if step_ms > self._replayed_ms(edits) else 0.0
+
     def _steady_with(self, changes: list[Change]) -> tuple[list[Edit], float]:
         edits = [edit for change in changes for edit in change.edits]
         step_ms = self._replayed_ms(edits)
@@ -162,18 +172,31 @@ class Prediction:
     @cached_property
     def limit_ms(self) -> float | None:
         """The steady step if the host took no time at all: what the GPU's work takes; None without a GPU."""
-        view = self._view
-        if not view.has_device:
+        return self._replayed_ms(self._no_host) if self._view.has_device else None
+
+    def least_ms(self, edits: Iterable[Edit], *, host: bool) -> float | None:
+        """The steady step without any of the GPU's events that are edited, and if ``host`` with a host that
+        takes no time; None without a GPU.
+        """
+        if not self._view.has_device:
             return None
+        gone = [
+            Edit(events=edit.events, held=edit.held) for edit in edits if len(edit.events) or len(edit.held)
+        ]
+        if not gone:
+            return self.limit_ms if host else self.recorded_ms
+        return self._replayed_ms([*gone, *(self._no_host if host else ())])
+
+    @cached_property
+    def _no_host(self) -> list[Edit]:
+        view = self._view
         whole = np.array([[view.host_windows[0, 0], view.host_windows[-1, 1]]])
         lanes = np.unique(self.replay.graph.edges.lane)
         calls = np.unique(self.replay.graph.edges.wait)
-        return self._replayed_ms(
-            [
-                Edit(unblocked=calls[calls >= 0]),
-                *(Edit(host=whole, lane=int(lane)) for lane in lanes if lane >= 0),
-            ]
-        )
+        return [
+            Edit(unblocked=calls[calls >= 0]),
+            *(Edit(host=whole, lane=int(lane)) for lane in lanes if lane >= 0),
+        ]
 
     # ---- the replay
 
@@ -192,11 +215,13 @@ class Prediction:
 
     @cached_property
     def _chosen(self) -> tuple[int, int]:
-        return _chosen_steps(self._windows, len(self._view.device) / max(len(self._view.trace.steps), 1))
+        view = self._view
+        events_per_step = len(view.device) / max(len(view.trace.steps), 1)
+        return _chosen_steps(self._windows, view.ledger.rows, events_per_step)
 
     @cached_property
     def replay(self) -> Replay:
-        """Of as many steps as a graph may hold, around the median one, in their steady state; a single step
+        """Of as many steps as a graph may hold, those most like all, in their steady state; a single step
         that was another (a start, or what does not repeat) as it was.
         """
         first, last = self._chosen
@@ -218,22 +243,20 @@ class Prediction:
         first, last = self._chosen
         return self._windows[first : last + 1]
 
-    def _paces(self) -> list[tuple[Intervals, float]]:
-        """How fast the host works in each row of the ledger without the
-        profiler; where it does not hold the GPU up as recorded.
+    def _paces(self) -> list[Pace]:
+        """How fast the host works in each row of the ledger without the profiler, and for the replayed steps
+        to hold as much of the row as all steps do; where it does not hold the GPU up as recorded.
         """
-        measured, view = self.measured, self._view
-        ledger = view.ledger
-        if isinstance(measured.metric("plain_step_ms"), Missing):
+        measured, view, replayed = self.measured, self._view, self.replayed_windows
+        as_recorded = isinstance(measured.metric("plain_step_ms"), Missing)
+        if as_recorded and len(replayed) == len(self._windows):
             return []
-        rows = {
-            row: intervals
-            for row, intervals in ledger.rows.items()
-            if len(intervals) and row not in DEVICE_ROWS
+        held_ms = {
+            row: total(intersect(intervals, replayed)) / len(replayed) / 1e6
+            for row, intervals in view.ledger.rows.items()
+            if row not in DEVICE_ROWS
         }
-        return [
-            (intervals, measured.row_ms(row) / view.ms_per_step(intervals)) for row, intervals in rows.items()
-        ]
+        return [(view.ledger.rows[row], measured.row_ms(row) / ms) for row, ms in held_ms.items() if ms > 0]
 
     @cached_property
     def scale(self) -> float:
@@ -297,16 +320,13 @@ class Prediction:
         return tuple((view.host["dur_ns"].to_numpy()[rows] / 1e6).tolist())
 
     def enough_workers(self) -> int:
-        """Worker processes that hide the loading: the suggested number, else as many as keep
-        up and one; 0 if that is not known.
+        """Worker processes that hide the loading: the suggested number, or those that are advised where
+        nothing tells it; 0 if nothing is known of the loading.
         """
         suggested = self.measured.metric("suggested_workers")
         if not isinstance(suggested, Missing):
             return int(suggested)
-        if self._loading is None:
-            return 0
-        rest_ms = max(self.recorded_ms - self._wait_ms, 1e-3)
-        return int(np.ceil(np.mean(self._loading.fetch_ms) * self._loading.fetches_per_step / rest_ms)) + 1
+        return ADVISED_WORKERS if self._loading is not None else 0
 
     @cached_property
     def _floor_ms(self) -> float:
@@ -329,17 +349,28 @@ def _median_step(windows: Intervals) -> int:
     return int(np.argsort(windows[:, 1] - windows[:, 0], kind="stable")[(len(windows) - 1) // 2])
 
 
-def _chosen_steps(windows: Intervals, events_per_step: float) -> tuple[int, int]:
-    """First and last of the steps that follow each other and fit one graph, the median step among them."""
-    median = _median_step(windows)
+def _chosen_steps(
+    windows: Intervals, rows: Mapping[str, Intervals], events_per_step: float
+) -> tuple[int, int]:
+    """First and last of the steps that follow each other and fit one graph: of those as many as can be, the
+    ones that hold about as much of each row of the ledger as the mean step.
+
+    Of a row that can be paced to its mean (`Prediction._paces`) by how much counts; nothing of it is worst.
+    """
     most = max(1, int(MOST_EVENTS / max(events_per_step, 1)))
-    follows = np.append(windows[1:, 0] - windows[:-1, 1] <= CONTIGUOUS_NS, False)
-    first = last = median
-    while last - first + 1 < most:
-        if follows[last]:
-            last += 1
-        elif first > 0 and follows[first - 1]:
-            first -= 1
-        else:
-            break
-    return first, last
+    begins_run = np.append(True, windows[1:, 0] - windows[:-1, 1] > CONTIGUOUS_NS)
+    place = np.arange(len(windows)) - np.flatnonzero(begins_run)[np.cumsum(begins_run) - 1]
+    count = min(most, int(place.max()) + 1)
+    lasts = np.flatnonzero(place >= count - 1)
+    firsts = lasts - count + 1
+    apart_ns = np.zeros(len(lasts))
+    for row, intervals in rows.items():
+        held_ns = covered_before(intervals, windows[:, 1]) - covered_before(intervals, windows[:, 0])
+        mean_ns = held_ns.mean()
+        if mean_ns > 0:
+            sums_ns = np.append(0, np.cumsum(held_ns))
+            times = (sums_ns[lasts + 1] - sums_ns[firsts]) / count / mean_ns
+            is_paced = row not in (*DEVICE_ROWS, "host_sync")
+            apart_ns += mean_ns * np.abs(np.log(np.maximum(times, LEAST_HELD)) if is_paced else times - 1)
+    chosen = int(np.argmin(apart_ns))
+    return int(firsts[chosen]), int(lasts[chosen])

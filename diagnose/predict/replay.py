@@ -130,6 +130,10 @@ class Replay:
 
     def event_ns(self, edits: Sequence[Edit] = ()) -> np.ndarray:
         """How long each device row takes with the edits made; the last is that of no event."""
+        return self._event_ns * self._event_ratios(edits)
+
+    def _event_ratios(self, edits: Sequence[Edit]) -> np.ndarray:
+        """What the edits leave of each device row's time; the last is that of no event."""
         ratio = np.ones(len(self._event_ns))
         for edit in edits:
             if not edit.of_what_is_left:
@@ -137,7 +141,7 @@ class Replay:
         for edit in edits:
             if edit.of_what_is_left:
                 ratio[edit.events] *= edit.event_ratio
-        return self._event_ns * ratio
+        return ratio
 
     def clock(self, lane: int, edits: Sequence[Edit] = ()) -> Callable[[np.ndarray], np.ndarray]:
         """From recorded moments of a thread to how far its work has come then with the edits made, ns."""
@@ -149,9 +153,10 @@ class Replay:
         unblocked = np.zeros(int(edges.wait.max(initial=-1)) + 2, bool)
         for edit in edits:
             unblocked[edit.unblocked[edit.unblocked < len(unblocked) - 1]] = True
-        event_ns = self.event_ns(edits)
+        ratios = self._event_ratios(edits)
+        event_ns = self._event_ns * ratios
         # and with it the gap or the latency before it
-        gone = (event_ns == 0)[edges.event] & (edges.event >= 0)
+        gone = (ratios == 0)[edges.event] & (edges.event >= 0)
         still_held = np.ones(len(event_ns))
         for edit in edits:
             still_held[edit.held] = np.minimum(still_held[edit.held], edit.held_ratio)

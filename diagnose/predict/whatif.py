@@ -27,7 +27,7 @@ from diagnose.predict.new_ledger import ledger_after
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.ranks import Ranks
 from diagnose.predict.replay import Edit
-from diagnose.predict.saving import OUTCOMES, change_of, events_in, host_work, more_on_average_ms
+from diagnose.predict.saving import OUTCOMES, change_of, events_in, host_work, more_on_average_ms, saving_of
 from diagnose.predict.widths import Width, width_of
 from diagnose.trace.distinct import distinct
 from diagnose.trace.intervals import intersect
@@ -113,6 +113,7 @@ def what_if(questions: Sequence[Question], prediction: Prediction) -> Answer:
     seldom_ms = _seldom_ms(questions, prediction.measured)
     now_ms = prediction.recorded_ms + seldom_ms
     steps = {outcome: prediction.step_ms(made) + seldom_ms for outcome, made in changes.items()}
+    range_ms = _range_ms(now_ms, steps, questions, prediction)
     rows_now_ms = ledger_after(prediction)
     of_each_step = [replace(change, average_ms=0.0) for change in changes["guess"]]
     return Answer(
@@ -122,8 +123,8 @@ def what_if(questions: Sequence[Question], prediction: Prediction) -> Answer:
         ),
         recorded_ms=prediction.measured.number("step_ms"),
         now_ms=now_ms,
-        then_ms=steps["guess"],
-        range_ms=_range_ms(now_ms, steps, questions),
+        then_ms=max(steps["guess"], range_ms[0]) if range_ms else steps["guess"],
+        range_ms=range_ms,
         error=prediction.error,
         replayed_steps=prediction.replay.graph.step_count,
         step_count=view.step_count,
@@ -175,7 +176,11 @@ def what_if_together(questions: Sequence[Question], predictions: Sequence[Predic
         (prediction.recorded_ms, prediction.step_ms(changes))
         for prediction, changes in zip(predictions, made, strict=True)
     )
-    return Together(ranks.step_ns([()] * len(predictions)) / 1e6, ranks.step_ns(edits) / 1e6, alone)
+    loaded_ns = max(
+        prediction.loaded_ns(changes) for prediction, changes in zip(predictions, made, strict=True)
+    )
+    then_ns = max(ranks.step_ns(edits), loaded_ns)
+    return Together(ranks.step_ns([()] * len(predictions)) / 1e6, then_ns / 1e6, alone)
 
 
 def collectives_in(prediction: Prediction) -> Rows:
@@ -404,14 +409,19 @@ def _is_fix(question: Question) -> bool:
 
 
 def _range_ms(
-    now_ms: float, steps_ms: dict[Outcome, float], questions: Sequence[Question]
+    now_ms: float, steps_ms: dict[Outcome, float], questions: Sequence[Question], prediction: Prediction
 ) -> tuple[float, float] | None:
-    """Of the new step, as that of a finding's saving (`diagnose.predict.saving`), of several the widest; None
-    where no fix of a rule is asked for.
+    """Of the new step, best first: that of a finding's saving (`diagnose.predict.saving`), of several
+    questions as wide as the widest; None where no fix of a rule is asked for.
     """
-    savings = [_rules()[question.name].saving for question in questions if _is_fix(question)]
-    if not savings:
+    fixes = [
+        _judged(_rules()[question.name], prediction.measured) for question in questions if _is_fix(question)
+    ]
+    if not fixes:
         return None
+    if len(questions) == 1 and (saving := saving_of(fixes[0], prediction)) is not None:
+        return now_ms - saving.high_ms, now_ms - saving.low_ms
+    savings = [fix.rule.saving for fix in fixes]
     outcomes = OUTCOMES if any(saving.formats for saving in savings) else OUTCOMES[:1]
     gains_ms = tuple(max(0.0, now_ms - steps_ms[outcome]) for outcome in outcomes)
     each = [width_of(saving) for saving in savings]

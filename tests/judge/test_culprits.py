@@ -37,3 +37,15 @@ def test_kernels_alone_have_no_line() -> None:
     """A trace without a host (found by a generated one)."""
     kernels = measured_case({"timeline": "gpu  0  1  kernel  gemm"})
     assert culprits(kernels, SELECTORS["kernels"], 0.001) == ()
+
+
+def test_a_line_takes_its_own_time_and_none_of_the_other_steps_lines() -> None:
+    """Line 20 prints 1 ms in each of six steps, line 50 6 ms in every second one: 1 + 3 on average."""
+    lines, at = [], 0
+    for number in range(6):
+        lines += [f"main {at} {16000} step ProfilerStep#{number}", f"main {at} 8000 op aten::mm"]
+        lines.append(f"main {at + 8000} 1000 mark repr@20")
+        lines += [f"main {at + 9000} 6000 mark repr@50"] * (number % 2)
+        at += 16000
+    found = culprits(measured_case({"timeline": "\n".join(lines)}), SELECTORS["tensor_prints"], 4.0)
+    assert [(one.line, one.ms_per_step) for one in found] == [(50, 3.0), (20, 1.0)]

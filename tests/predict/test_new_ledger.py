@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from benchmarks.samples import SAMPLES, is_recorded
 from diagnose.judge.timelines import measured_case, trace_from_text
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording, load_recording
-from diagnose.predict.new_ledger import ledger_after, replayed, replayed_with
+from diagnose.predict.new_ledger import changed_ledger, ledger_after, replayed, replayed_with
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import ROUNDS, Edit
 from diagnose.trace.schema import Trace
@@ -127,9 +128,9 @@ def test_a_call_that_no_longer_waits_is_no_sync() -> None:
     }
 
 
-def test_rows_that_would_be_negative_are_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Operators take 10, 40 and 10 of steps of 100, 20 on average. Only the second step is replayed:
-    # without its 40 it takes 60, all Python.
+def test_a_row_of_a_single_replayed_step_is_that_of_the_mean_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Operators take 10, 40 and 10 of steps of 100, 20 on average. One step is replayed: without them 80 of
+    # Python are left, whichever it is.
     monkeypatch.setattr("diagnose.predict.prediction.MOST_EVENTS", 1)
     text = """
     main 0   100 step ProfilerStep#1 {"repeat": 3, "every": 100}
@@ -139,7 +140,17 @@ def test_rows_that_would_be_negative_are_nothing(monkeypatch: pytest.MonkeyPatch
     prediction = predicted(trace_from_text(text))
     lane = prediction.measured.recording.timeline.training_thread  # type: ignore[union-attr]
     assert after(prediction) == {"operators": 20, "python": 80}
-    assert after(prediction, Edit(host=np.array([[100_000, 140_000]]), lane=lane)) == {"python": 60}
+    operators = np.array([[0, 10_000], [100_000, 140_000], [200_000, 210_000]])
+    assert after(prediction, Edit(host=operators, lane=lane)) == {"python": 80}
+
+
+def test_rows_that_would_be_negative_are_nothing() -> None:
+    prediction = predicted(trace_from_text(repeated(STEP, 100, before=1)))
+    now = replayed(prediction)
+    less = {**now.rows_ms, "python": now.rows_ms["python"] - 2 * prediction.measured.row_ms("python")}
+    rows_ms = changed_ledger(prediction, now, replace(now, rows_ms=less), [])
+    assert rows_ms["python"] == 0
+    assert sum(rows_ms.values()) == pytest.approx(sum(less.values()))
 
 
 def test_steps_that_run_ahead_of_the_gpu_have_the_rows_of_steady_ones() -> None:

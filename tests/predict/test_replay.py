@@ -333,6 +333,21 @@ def test_the_slowest_lane_makes_the_steady_step(late_us: int) -> None:
     assert us(replay_of(trace_from_text(text))) == pytest.approx(100, abs=2)
 
 
+def test_an_event_of_no_time_comes_as_late_as_it_did() -> None:
+    # The memset of 0 starts 30 after its launch call's end; the kernel behind it ends at 96.
+    text = """
+    main 10 5  runtime cudaMemsetAsync       =1
+    gpu  45 0  memset  Memset (Device)       =1
+    main 16 4  runtime cudaLaunchKernel      =2
+    gpu  46 50 kernel  a                     =2
+    main 30 68 runtime cudaDeviceSynchronize
+    """
+    trace = trace_from_text(repeated(text, 100, before=1))
+    replay = replay_of(trace)
+    assert replay.error() == pytest.approx(0, abs=1e-6)
+    assert us(replay) == pytest.approx(100)
+
+
 # ---- the profiler's own work
 
 

@@ -148,6 +148,9 @@ def test_a_range_promises_no_lower_end_that_is_next_to_nothing(
         (6.96, 0.577, "6.96 ms"),
         (112.345, 0.577, "112 ms"),  # three digits at most
         (3.633, 3.98, "3.6 ms"),
+        (5.0, 300.0, "5 ms"),  # the saving is known to tens: one digit is left all the same
+        (0.04, 300.0, "0.04 ms"),
+        (0.0004, 300.0, "0 ms"),
         (0.0, 12.3, "0 ms"),
     ],
 )
