@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.areas.user_code import steps_of
+from diagnose.measure.autograd import forward_of
 from diagnose.measure.measured import FactSelector, Measured
 from diagnose.measure.missing import Missing
-from diagnose.measure.names import forward_of
 from diagnose.measure.selection import Selection, Selector
 from diagnose.measure.view import Rows
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from diagnose.measure.autograd import forward_of
 from diagnose.measure.measured import Measured
-from diagnose.measure.names import forward_of
 from diagnose.measure.selection import Selection
 from diagnose.measure.sources import Sources
 from diagnose.measure.traced_lines import Line, own_times

@@ -16,9 +16,10 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.areas.user_code import short_callee
+from diagnose.measure.autograd import forward_of
 from diagnose.measure.blocks import sum_of_each
 from diagnose.measure.selection import Selection
-from diagnose.measure.view import Rows, once
+from diagnose.measure.view import Rows
 from diagnose.trace.columns import among
 from diagnose.trace.distinct import distinct
 from diagnose.trace.nesting import innermost, nearest
@@ -239,21 +240,6 @@ def _lines(view: Selection) -> tuple[np.ndarray, Callable[[int], Name]]:
         return Name("line", str(row["function"]), str(row["file"]), int(row["line"]))
 
     return numbers, name
-
-
-@once
-def forward_of(view: Selection) -> Rows:
-    """For each host event of a backward the operator of the forward that it belongs to; -1 for others."""
-    sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
-    forward = np.flatnonzero(~backward & (sequence >= 0))
-    root = nearest(backward & (sequence >= 0), view.host["parent"].to_numpy(), np.arange(len(sequence)))
-    if not len(forward):
-        return np.full(len(sequence), -1, np.int32)
-    known, last = np.unique(sequence[forward][::-1], return_index=True)
-    rows = forward[::-1][last].astype(np.int32)
-    wanted = sequence[root]
-    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    return np.where((root >= 0) & (known[at] == wanted), rows[at], -1)
 
 
 def _text(kind: Kind, name: str) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.areas.user_code import PLACE
+from diagnose.measure.autograd import is_backward_of
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_CALLS_SEEN, NO_STEPS, NOT_RECORDED, Missing, known
 from diagnose.measure.selection import SELECTORS, Selection, selector
@@ -154,11 +155,8 @@ def _backward_of(view: Selection, spans: Intervals, nodes: str = "") -> Interval
     """The backward of what the training thread computes in these times; with a GPU, the kernels of it.
     ``nodes``: which of it, by a regular expression.
     """
-    sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
-    computed = sequence[started_in(view.host, spans) & view.on_training_thread & ~backward & (sequence >= 0)]
-    return _work_of(
-        view, view.named(backward & (sequence >= 0) & np.isin(sequence, computed) & view.name_matches(nodes))
-    )
+    returned = is_backward_of(view, started_in(view.host, spans) & view.on_training_thread)
+    return _work_of(view, view.named(returned & view.name_matches(nodes)))
 
 
 def _work_of(view: Selection, rows: Rows) -> Intervals:

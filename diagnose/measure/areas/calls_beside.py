@@ -7,6 +7,7 @@ import pandas as pd
 
 from diagnose.measure.areas.parameter_loops import parameter_loops
 from diagnose.measure.areas.user_code import CALLS, STEP_MARKS, calls_to
+from diagnose.measure.autograd import operators_with_backward
 from diagnose.measure.loops import loop_time
 from diagnose.measure.measured import Measured
 from diagnose.measure.selection import Selection
@@ -52,7 +53,7 @@ def _of_hooks(measured: Measured, view: Selection) -> Rows:
 @once
 def _explained(view: Selection) -> Intervals:
     marks = (view.kind == "mark") & ~view.marked("tick", "subscript") & view.on_training_thread
-    trained = view.outermost_ops(_trained(view))
+    trained = view.outermost_ops(operators_with_backward(view))
     calls = view.clipped(view.calls, calls_to(view, of_other_rules()))
     loops = loop_time(view, parameter_loops(view))
     return union(
@@ -65,17 +66,6 @@ def _explained(view: Selection) -> Intervals:
 def of_other_rules() -> str:
     """Callees that other rules are about."""
     return "|".join([f"(?:{calls.pattern})" for calls in CALLS.values()] + [OF_A_PART])
-
-
-def _trained(view: Selection) -> Rows:
-    """The operators whose result a backward goes through.
-
-    The number that autograd gives its next node is also noted for operators before it that make none.
-    """
-    number, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
-    forward = np.flatnonzero((number >= 0) & ~backward)
-    numbers, last = np.unique(number[forward][::-1], return_index=True)
-    return np.sort(forward[::-1][last][np.isin(numbers, number[backward])])
 
 
 def calls_beside(measured: Measured, view: Selection) -> Rows:

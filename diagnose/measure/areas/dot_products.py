@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from diagnose.measure.areas.operators import both_ways, input_shapes, shape_of
+from diagnose.measure.autograd import operators_with_backward
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_ROWS, Rows, test_at
 from diagnose.trace.distinct import distinct
@@ -22,9 +23,7 @@ def _dot_products(view: Selection) -> Rows:
     """Of those that have a backward: without one a sum of products is hardly faster."""
     if view.has_device:
         return NO_ROWS
-    sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
-    rows = view.named(view.name_matches(PRODUCT_OP) & ~backward)
-    rows = rows[np.isin(sequence[rows], sequence[backward & (sequence >= 0)])]
+    rows = view.named(view.name_matches(PRODUCT_OP) & view.is_among(operators_with_backward(view)))
     rows = rows[test_at(view.host["shapes"].array, rows, _of_vectors)]
     whole = view.outermost_ops(rows)
     return distinct(np.where(view.name_matches(AROUND_IT)[whole], whole, rows))

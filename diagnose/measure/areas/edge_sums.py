@@ -13,9 +13,9 @@ import numpy as np
 
 from diagnose.measure.areas.operators import Shape, both_ways, input_shapes, shape_of, with_backward
 from diagnose.measure.areas.user_code import steps_of
+from diagnose.measure.autograd import forward_of
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import NO_STEPS, Missing
-from diagnose.measure.names import forward_of
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_ROWS, Rows, once
 from diagnose.measure.work import outermost

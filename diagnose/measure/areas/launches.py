@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from diagnose.measure.autograd import is_backward_of
 from diagnose.measure.loops import MIN_REPEATS, loop_time
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.view import NO_ROWS, Intervals, Rows, started_in
@@ -93,11 +94,7 @@ def _calls_with_free_cells(view: Selection) -> Intervals:
 
 def cell_time(view: Selection, rows: Rows) -> Intervals:
     """From each run's first cell to the end of its last, and the backward of what the cells computed."""
-    host = view.host
-    sequence, backward = host["sequence"].to_numpy(), host["backward"].to_numpy()
-    forward = np.flatnonzero((sequence >= 0) & ~backward)
-    computed = sequence[forward[inside(view, forward, view.is_among(rows))]]
-    returned = view.named(backward & (sequence >= 0) & np.isin(sequence, computed))
+    returned = view.named(is_backward_of(view, view.is_among(rows)))
     return waiting_for_host(
         view, union(np.concatenate([loop_time(view, cell_runs(view)), view.host_intervals(returned)]))
     )

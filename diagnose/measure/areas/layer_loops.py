@@ -10,10 +10,10 @@ import numpy as np
 
 from diagnose.measure.areas.launches import waiting_for_host
 from diagnose.measure.areas.operators import Shape, input_shapes, shape_of
+from diagnose.measure.autograd import is_backward_of
 from diagnose.measure.loops import MIN_REPEATS, loop_time
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_ROWS, Intervals, Rows, once
-from diagnose.measure.work import inside
 from diagnose.trace.intervals import union
 
 # what multiplies one activation with parameters
@@ -99,10 +99,7 @@ def loops_both_ways(view: Selection, loops: list[Rows]) -> Intervals:
     """From each loop's first operator to the end of its last, and the backward of what they computed."""
     if not loops:
         return loop_time(view, loops)
-    sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
-    forward = np.flatnonzero((sequence >= 0) & ~backward)
-    computed = sequence[forward[inside(view, forward, view.is_among(np.concatenate(loops)))]]
-    returned = view.named(backward & (sequence >= 0) & np.isin(sequence, computed))
+    returned = view.named(is_backward_of(view, view.is_among(np.concatenate(loops))))
     return waiting_for_host(
         view, union(np.concatenate([loop_time(view, loops), view.host_intervals(returned)]))
     )

@@ -11,11 +11,12 @@ import numpy as np
 
 from diagnose.measure.areas.optimizer import optimizer_spans
 from diagnose.measure.areas.tried import define_gain_share
+from diagnose.measure.autograd import is_backward_of
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import NO_STEPS, NOT_RECORDED, Missing
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in, test_at
-from diagnose.measure.work import in_rows, inside, outermost, work_time
+from diagnose.measure.work import in_rows, outermost, work_time
 from diagnose.trace.intervals import union
 
 EMBEDDING_OP = r"^aten::(embedding|embedding_bag)$"
@@ -39,11 +40,7 @@ def dispatched_work(view: Selection, rows: Rows) -> Intervals:
 
 def with_backward(view: Selection, rows: Rows) -> Rows:
     """These operators and, of what they computed, the backward."""
-    sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
-    forward = np.flatnonzero((sequence >= 0) & ~backward)
-    computed = sequence[forward[inside(view, forward, view.is_among(rows))]]
-    returned = outermost(view, backward & (sequence >= 0) & np.isin(sequence, computed))
-    return np.concatenate([rows, returned])
+    return np.concatenate([rows, outermost(view, is_backward_of(view, view.is_among(rows)))])
 
 
 def both_ways(view: Selection, rows: Rows) -> Intervals:
@@ -272,23 +269,11 @@ def _growth(text: str) -> Growth:
     return Growth(sizes[0], sum(sizes)) if grows else Growth(0, 0)
 
 
-def _cat_time(view: Selection, rows: Rows) -> Intervals:
-    """The copies, and their backward."""
-    host = view.host
-    sequence, backward = host["sequence"].to_numpy(), host["backward"].to_numpy()
-    ops = np.flatnonzero((sequence >= 0) & ~backward)
-    recorded = sequence[ops[inside(view, ops, view.is_among(rows))]]
-    returned = outermost(
-        view, backward & view.name_matches(r"CatBackward") & (sequence >= 0) & np.isin(sequence, recorded)
-    )
-    return dispatched_work(view, np.concatenate([rows, returned]))
-
-
 @selector(
     "growing_cats",
     "`torch.cat` that repeatedly appends to its own earlier result within a step",
     needs="shapes",
-    attributed=_cat_time,
+    attributed=both_ways,
 )
 def _growing_cats(view: Selection) -> Rows:
     """Those whose first input has as many elements as an earlier output of the same step,

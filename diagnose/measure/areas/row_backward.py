@@ -7,10 +7,10 @@ from __future__ import annotations
 import numpy as np
 
 from diagnose.measure.areas.recurrent import MODULE_OP
+from diagnose.measure.autograd import forward_of
 from diagnose.measure.lines import backward_of_lines
 from diagnose.measure.measured import FactPlace, Measured, fact_selector
 from diagnose.measure.missing import NO_STEPS, Missing
-from diagnose.measure.names import forward_of
 from diagnose.measure.selection import Selection
 from diagnose.measure.traced_lines import Line
 from diagnose.measure.view import Rows, started_in

@@ -9,9 +9,9 @@ import math
 import numpy as np
 
 from diagnose.measure.areas.operators import input_shapes, shape_of
+from diagnose.measure.autograd import forward_of
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import Missing
-from diagnose.measure.names import forward_of
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_ROWS, Rows
 

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from diagnose.measure.autograd import operators_with_backward
 from diagnose.measure.measured import FactPlace, Measured, Value, metric
 from diagnose.measure.missing import NO_SHAPES, NO_STEPS, Missing
 from diagnose.measure.recurring import seen_share
@@ -278,14 +279,9 @@ def _untrained_forwards(view: Selection) -> Rows:
 
 
 def model_forwards(view: Selection) -> tuple[Rows, Rows]:
-    """Those with a backward and those without.
-
-    Both share autograd's sequence numbers; without gradients there are none.
-    """
-    sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
-    trained = (sequence >= 0) & ~backward & np.isin(sequence, sequence[backward & (sequence >= 0)])
+    """Those with a backward and those without."""
     forwards = view.named(view.marked("forward") & view.on_training_thread)
-    has_backward = _next_among(view, np.flatnonzero(trained), forwards) >= 0
+    has_backward = _next_among(view, operators_with_backward(view), forwards) >= 0
     return forwards[has_backward], forwards[~has_backward]
 
 
