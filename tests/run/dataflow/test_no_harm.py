@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from diagnose.run.child import guard
+from diagnose.run.child.dataflow.dataflow import Dataflow
 from diagnose.run.child.dataflow.known_parts import KnownParts
 from diagnose.run.child.dataflow.one_end import OneEnd
 from diagnose.run.child.dataflow.shifted import Shifted
@@ -94,6 +95,31 @@ def test_calls_on_unusual_tensors_fail_no_observer() -> None:
 
     seen(step)
     assert guard.notes() == []
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_a_transformer_keeps_its_fast_path() -> None:
+    """Which makes padding zeros: of 2 sequences with 1 and 3 elements of 4 these are the other 3 and 1, 8 numbers
+    each.
+    """
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    encoder, sequences = nn.TransformerEncoder(layer, 2).eval(), torch.rand(2, 4, 8)
+    padding = torch.tensor([[False, True, True, True], [False, False, False, True]])
+    given: list[Tensor] = []
+
+    def step() -> None:
+        with torch.inference_mode():
+            encoded = encoder(sequences, src_key_padding_mask=padding)
+            given.append(encoded * 1.0)
+
+    step()
+    told = seen(step)
+    assert int((given[0] == 0).sum()) == 8 * (3 + 1)
+    assert torch.equal(given[0], given[1]) and guard.notes() == []
+    assert told["calls_ns"] >= 10_000 * 2  # each of its layers is one call
+
+    assert torch.overrides.has_torch_function.__module__ != Dataflow.__module__
 
 
 def test_nothing_that_a_step_was_given_outlives_it() -> None:

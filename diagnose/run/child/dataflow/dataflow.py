@@ -31,8 +31,9 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
+import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode, _get_current_function_mode
+from torch.overrides import TorchFunctionMode, _get_current_function_mode, _pop_mode_temporarily
 
 from ..accelerator import is_capturing
 from ..guard import attempt, guarded
@@ -109,6 +110,8 @@ class Dataflow(TorchFunctionMode):
         owner, name = self._place_for("backward")
         self._patches.replace(owner, name, self._following(getattr(owner, name)))
         tell_of_batches(self._patches, self._batch_came)
+        asked = torch.overrides.has_torch_function
+        self._patches.replace(torch.overrides, "has_torch_function", self._unnoticed(asked))
         self.__enter__()
         self._entered = self._looks = True
         return True
@@ -198,6 +201,17 @@ class Dataflow(TorchFunctionMode):
 
         return run_backward
 
+    def _unnoticed(self, original: Callable[..., bool]) -> Callable[..., bool]:
+        """Torch's transformer layers leave their fast path, which gives other numbers, where a mode is on."""
+
+        def has_torch_function(arguments: Any) -> bool:
+            if _get_current_function_mode() is not self:
+                return original(arguments)
+            with _pop_mode_temporarily():
+                return original(arguments)
+
+        return has_torch_function
+
     def _batch_came(self, tensors: list[Tensor]) -> None:
         if self._looks and os.getpid() == self._pid:
             self._samples.batch(self._values.of(tensor).number for tensor in tensors)
@@ -216,6 +230,9 @@ class Dataflow(TorchFunctionMode):
         if call.name == "backward":
             self._step.backward_ns += ns
             self._segment += 1  # what is trained one after the other is not to be done at once
+            self._reads.call(-1, "", call.numbers, [])
+            return
+        if any(result.is_nested for result in results):  # they have no shape
             self._reads.call(-1, "", call.numbers, [])
             return
         site = None if call.in_place or not results else self._site()
