@@ -89,3 +89,14 @@ def test_nothing_warns_that_does_not_warn_without_us(run_script: Run) -> None:
     run = run_script("not_leaves")
     assert run.steps_in("detail") > 0
     assert "Warning" not in run.stderr
+
+
+def test_a_script_that_goes_on_computes_what_it_does_without_us(run_script: Run) -> None:
+    """No copies of its models are called: they share what is no part of a model."""
+    plain = subprocess.run(
+        [sys.executable, str(SCRIPTS / "counts_itself.py")], capture_output=True, text=True, check=True
+    )
+    run = run_script("counts_itself", keep_going=True)
+    assert run.outcome.ended == "finished"
+    assert run.stdout == plain.stdout and run.stdout.startswith("500 ")
+    assert run.facts["dataflow"] is not None  # it was looked at all the same

@@ -34,6 +34,7 @@ from ..trials.heap_look import HeapLook
 from ..trials.layout_look import LayoutLook
 from ..trials.packed_look import PackedLook
 from ..trials.precision_look import PrecisionLook
+from ..trials.setting_trials import Look
 from ..writing import write_json
 from .compiling import compile_facts
 from .distributed import Distributed
@@ -92,6 +93,19 @@ class Facts:
             place_for,
         )
         self._parameter_devices: set[torch.device] = set()
+
+    @property
+    def looks_before_a_stop(self) -> tuple[Look, ...]:
+        """Where the script goes on they would change it: its hooks and generators know nothing of copies."""
+        # the last one leaves malloc as it was not before
+        return (
+            self.layouts,
+            self.packed,
+            self.autocast_calls,
+            self.double_calls,
+            self.larger_batches,
+            self.heap_look,
+        )
 
     def install(self) -> None:
         for observer in (self._fetches, self._loaders, self._distributed, self._modes):

@@ -2,7 +2,8 @@
 
 The calls of one step are seen; then, between two steps, copies of the modules are given what these were
 given, as it is and another way, in turns. The script's own module is not touched, nor what it was given, and
-an error in a copy is ours.
+an error in a copy is ours. What is no part of a module is shared (hooks of the process, generators in
+variables), so that nothing is tried where the script goes on.
 """
 
 from __future__ import annotations
