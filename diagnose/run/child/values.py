@@ -1,8 +1,10 @@
 """Numbers for values: two tensors with the same number hold the same, computed in the same way.
 
-The number stands for the function, the numbers of what it was given, and whether gradients are recorded
+The number stands for the function, the numbers of what it was given, and the modes that it runs in
 (value numbering: Alpern, Wegman & Zadeck 1988). Whatever is not known for sure (random numbers, what was
-written to unseen, what came from the host) gets a number of its own.
+written to unseen, what came from the host) gets a number of its own. No version tells what others write to a
+tensor's memory (NumPy, another process, a norm to its statistics, an alias by `.data`): of what no call has
+made some of its numbers are compared from step to step.
 """
 
 from __future__ import annotations
@@ -43,9 +45,18 @@ _DATA: tuple[Any, ...] = (torch.Tensor.data.__get__, torch.Tensor.data.__set__) 
 _SHAPE: tuple[Any, ...] = (torch.Tensor.shape.__get__,)  # type: ignore[attr-defined]
 _GRADIENT: tuple[Any, ...] = (torch.Tensor.grad.__get__,)  # type: ignore[union-attr]
 
+_SAMPLED = 4096  # numbers of a tensor, to see whether it is what it was
+
 
 class _Unknown(Exception):
     """A value that has no number."""
+
+
+class Sample(NamedTuple):
+    """Some of a tensor's numbers, as they were in this step."""
+
+    step: int
+    numbers: torch.Tensor
 
 
 class Value(NamedTuple):
@@ -60,6 +71,7 @@ class Value(NamedTuple):
     made: bool
     selected: bool = False  # how many rows it has depends on what another tensor holds
     drawn: bool = False  # it depends on numbers drawn at random, and on nothing that is trained
+    sample: Sample | None = None  # of what no call has made
 
 
 class Values:
@@ -74,7 +86,7 @@ class Values:
         self.renumbered: set[int] = (
             set()
         )  # of tensors that have another number since, by no call that was seen
-        self._last = 0
+        self._last = self._step = 0
         self.host_bits = 0  # of what Python has read
         self.arrays = HostArrays()
         self.decided_bits = 0  # of what it has read to decide by: truth, and how many rows were selected
@@ -82,8 +94,11 @@ class Values:
     def of(self, tensor: torch.Tensor) -> Value:
         known, version = self._of_tensor.get(id(tensor)), _version(tensor)
         if known is not None and known.tensor() is tensor:
-            if known.version == version and not self._is_untrusted(tensor):
+            is_current = known.version == version and not self._is_untrusted(tensor)
+            if is_current and (known.sample is None or known.sample.step == self._step):
                 return known
+            if is_current and self._holds(tensor, known):
+                return self._sampled(tensor, known)
             self.renumbered.add(known.number)
             bits = self._all_bits() if known.made else known.bits
             return self.keep(tensor, self.new_number(), bits, made=known.made)
@@ -95,6 +110,24 @@ class Values:
             known_bits if known_bits is not None else self.host_bits if tensor.is_leaf else self._all_bits()
         )
         return self.keep(tensor, self.new_number(), bits, made=known_bits is not None)
+
+    def new_step(self) -> None:
+        self._step += 1
+        self.arrays.new_step()
+
+    def _sampled(self, tensor: torch.Tensor, value: Value) -> Value:
+        numbers = attempt("looking at numbers", lambda: _some_of(tensor), None)
+        if numbers is not None:
+            value = value._replace(sample=Sample(self._step, numbers))
+        self._of_tensor[id(tensor)] = value
+        return value
+
+    def _holds(self, tensor: torch.Tensor, value: Value) -> bool:
+        """Whether it holds the numbers that it held when they were looked at last."""
+        before = value.sample
+        return before is not None and bool(
+            attempt("looking at numbers", lambda: torch.equal(_some_of(tensor), before.numbers), False)
+        )
 
     def bits_from_host(self, source: Any) -> int:
         """What Python has read that a tensor made of this may depend on."""
@@ -119,6 +152,9 @@ class Values:
         drawn: bool = False,
     ) -> Value:
         value = Value(weakref.ref(tensor), _version(tensor), number, bits, made, selected, drawn)
+        has_memory = tensor.layout == torch.strided and not tensor.is_nested
+        if not made and has_memory and tensor.device.type == "cpu":
+            return self._sampled(tensor, value)
         self._of_tensor[id(tensor)] = value
         return value
 
@@ -211,7 +247,7 @@ class Call:
         if self.is_new:
             self.number = values.new_number()
         else:
-            self.number = _number(values, (func, torch.is_grad_enabled()), args, kwargs)
+            self.number = _number(values, (func, *_modes()), args, kwargs)
         self.asked = self.number
         if func is torch.autograd.grad:
             self.asked = _number(values, "gradients", args[:1], kwargs.get("grad_outputs"))
@@ -281,6 +317,20 @@ def _key(values: Values, argument: Any) -> Any:
     if isinstance(argument, slice):
         return ("slice", _key(values, (argument.start, argument.stop, argument.step)))
     raise _Unknown
+
+
+def _modes() -> tuple[Any, ...]:
+    """What else a call's result depends on."""
+    kinds = [kind for kind in ("cpu", "cuda") if torch.is_autocast_enabled(kind)]
+    casts = tuple((kind, torch.get_autocast_dtype(kind)) for kind in kinds)
+    return torch.is_grad_enabled(), torch.get_default_dtype(), casts
+
+
+def _some_of(tensor: torch.Tensor) -> torch.Tensor:
+    """A few thousand of its numbers, from its first to its last."""
+    count = tensor.numel()
+    at = torch.linspace(0, max(count - 1, 0), min(count, _SAMPLED), dtype=torch.float64).long()
+    return tensor.detach().take(at)
 
 
 def _version(tensor: torch.Tensor) -> int:

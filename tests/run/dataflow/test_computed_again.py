@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -395,3 +396,42 @@ def test_a_loop_that_adds_up_what_it_computes_again_is_told_by_its_own_line() ->
 
     assert told(4) == ["result = result.tanh()"]
     assert told(12) == ["total = total + network(layers)"]
+
+
+def test_memory_that_others_write_to_is_no_constant() -> None:
+    """Nothing counts what NumPy writes, nor what `.data` that was taken before is written."""
+    host, weight = np.zeros((4, 3), np.float32), torch.rand(3, 3)
+    batch, shadow, kept, generator = torch.from_numpy(host), weight.data, [], np.random.default_rng(0)
+
+    def step() -> None:
+        host[:] = generator.random(host.shape)
+        shadow.mul_(0.9)
+        kept.append(batch.sum(1))
+        kept.append(weight.sum(1))
+
+    assert of_six_steps([step] * 6, "constant") == {}
+
+
+def test_statistics_that_a_norm_writes_are_no_constant() -> None:
+    norm, fixed, kept = nn.BatchNorm1d(3), torch.rand(4, 3), []
+
+    def step() -> None:
+        norm.train()
+        norm(torch.rand(8, 3))
+        norm.eval()
+        with torch.no_grad():
+            kept.append(norm(fixed))
+
+    assert of_six_steps([step] * 6, "constant") == {}
+
+
+def test_another_number_format_is_another_value() -> None:
+    layer, x = nn.Linear(8, 8), torch.rand(4, 8)
+
+    def step() -> None:
+        exact = layer(x)
+        with torch.autocast("cpu", torch.bfloat16):
+            low = layer(x)
+        (exact - low).sum().backward()
+
+    assert of_six_steps([step] * 6, "again") == {}

@@ -132,7 +132,7 @@ class Dataflow(TorchFunctionMode):
         if is_first or is_last:
             self.facts = attempt(self.what, self._told, self.facts)
         self._calls, self._step, self._steps = 0, SeenStep(), self._steps + 1
-        self._values.arrays.new_step()
+        self._values.new_step()
         self._segment += 1
         if self.facts is not None and not is_last:
             return False
