@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from diagnose.measure.collectives import collectives, input_bytes
@@ -94,30 +92,12 @@ def _pipeline_transfers(view: Selection) -> Rows:
 
 
 def _accumulating_backwards(view: Selection) -> Intervals:
-    """Backwards that are followed by another one at their line before the one update: their gradients need
-    not be summed over the ranks yet. Several updates, or lines, may be of several models, of which each has
-    its sum to make.
+    """Backwards that are followed by another backward before any update: their gradients
+    need not be summed over the ranks yet.
     """
-    line, accumulating = view.host["line"].to_numpy(), []
-    for backwards, update_count in _rounds(view):
-        if update_count == 1 and len(np.unique(line[backwards])) == 1:
-            accumulating += backwards[:-1]
-    return view.host_intervals(np.array(accumulating, np.int64))
-
-
-def _rounds(view: Selection) -> Iterator[tuple[list[int], int]]:
-    """The backwards between updates, with how many updates follow them before the next backward."""
     rows = view.named(view.marked("backward", "optimizer") & view.on_training_thread)
-    backwards, update_count = list[int](), 0
-    for row, name in zip(rows.tolist(), view.name[rows], strict=True):
-        if name == "backward" and update_count:
-            yield backwards, update_count
-            backwards, update_count = [], 0
-        if name == "backward":
-            backwards.append(row)
-        else:
-            update_count += 1
-    yield backwards, update_count
+    backward = np.asarray(view.name[rows] == "backward")
+    return view.host_intervals(rows[:-1][backward[:-1] & backward[1:]])
 
 
 @selector(

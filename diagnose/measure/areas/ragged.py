@@ -32,8 +32,7 @@ def _in_forward(view: Selection, pattern: str) -> Rows:
 
 @selector("coalescing", "coalescing sparse tensors", attributed=_work_and_waits)
 def _coalescing(view: Selection) -> Rows:
-    """Not those of an optimizer or a backward: a new gradient has to be."""
-    return view.of_the_script(outermost(view, view.name_matches(COALESCE_OP)))
+    return outermost(view, view.name_matches(COALESCE_OP))
 
 
 @selector("splits", "splitting tensors into pieces (`split`, `unbind`, `chunk` …)", attributed=_held_up)
