@@ -74,8 +74,11 @@ def test_cleared_gradients_are_told_where_the_models_own_method_was_called() -> 
         assert found[0].ms_per_step == pytest.approx(0.25)
 
 
-def two_losses(between: str = "") -> Measured:
-    """Both pass through forward 7 (100 µs) and 6 (50 µs); the first also through 8, which is its own."""
+def two_losses(between: str = "", later: str = "aten::add_") -> Measured:
+    """Both pass through forward 7 (100 µs) and 6 (50 µs); the first also through 8, which is its own.
+
+    ``later``: what the second pass does with its gradients.
+    """
     return measured_case(
         {
             "timeline": f"""
@@ -93,8 +96,10 @@ def two_losses(between: str = "") -> Measured:
     main  500  300   mark  backward@31
     main  600  100   op    MmBackward0  {{"Sequence number": 7, "Fwd thread id": 1}}
     main  700  20    op    torch::autograd::AccumulateGrad
+    main  705  10    op    {later}
     main  720  50    op    AddmmBackward0  {{"Sequence number": 6, "Fwd thread id": 1}}
     main  775  10    op    torch::autograd::AccumulateGrad
+    main  777  5     op    {later}
     main  900  50    mark  optimizer@36
     """
         }
@@ -111,3 +116,8 @@ def test_what_two_losses_share_runs_once_too_often_by_the_line_of_the_first_pass
 @pytest.mark.parametrize("operator", ["aten::clone", "aten::zero_", "aten::linalg_vector_norm"])
 def test_what_is_done_with_one_losses_gradients_needs_the_pass(operator: str) -> None:
     assert two_losses(f"main  400  5    op    {operator}").metric("separate_backward_ms") == 0
+
+
+def test_gradients_that_were_taken_from_the_parameters_need_the_pass() -> None:
+    """`parameter.grad = None` after the first pass: the second finds nothing to add to."""
+    assert two_losses(later="aten::detach").metric("separate_backward_ms") == 0

@@ -82,6 +82,16 @@ def _adds_up(view: Selection, turns: pd.Series) -> np.ndarray:
     return np.isin(turns, _turns(view, added)) if len(added) else np.ones(len(turns), bool)
 
 
+def additions_to_gradients(view: Selection) -> Rows:
+    """What adds a pass's gradients to those that the parameters have. Where they have none, as after
+    `parameter.grad = None`, they get the pass's own.
+    """
+    around = view.host["parent"].to_numpy()
+    return np.flatnonzero(
+        view.name_matches(r"^aten::add_?$") & np.append(view.name_matches(ADDS_UP), False)[around]
+    )
+
+
 @metric("optimizer_count", "count", "Number of optimizers that stepped while the script was recorded")
 def _optimizer_count(measured: Measured) -> Value | Missing:
     return len(known(measured.fact("optimizers")))
@@ -193,8 +203,9 @@ def _separate_backward(measured: Measured) -> list[FactPlace] | Missing:
 
 
 def _passed_again(view: Selection) -> Rows:
-    """Operators of passes that add gradients to parameters and are followed by another one that runs them
-    again and does so, too, before the optimizer's step, where nothing is done with the gradients in between.
+    """Operators of passes that give parameters gradients and are followed by another one that runs them
+    again and adds to these gradients, before the optimizer's step, where nothing is done with the gradients
+    in between.
     """
     rows, start = _backward_of_own_forwards(view), view.host["start_ns"].to_numpy()
     rows = rows[np.argsort(start[rows], kind="stable")]
@@ -216,9 +227,10 @@ def _passed_again(view: Selection) -> Rows:
     update = updates[runs["turn"].to_numpy()[is_earlier]]
     outside = ~view.host["backward"].to_numpy() & view.on_training_thread
     added = _number_between(start[view.name_matches(ADDS_UP)], begin, until)
-    added_last = _number_between(start[view.name_matches(ADDS_UP)], last, update)
+    added_last = _number_between(start[additions_to_gradients(view)], last, update)
     taken = _number_between(start[outside & view.name_matches(TAKES_GRADIENTS)], begin, until)
-    return rows[is_earlier][(added > 0) & (added_last > 0) & (2 * taken < added)]
+    rows = rows[is_earlier]
+    return rows[(added > 0) & (added_last > 0) & (2 * taken < added) & view.in_steps[rows]]
 
 
 def _number_between(times: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
