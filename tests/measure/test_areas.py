@@ -128,3 +128,23 @@ gpu  320 50   memcpy  Memcpy HtoD (Pageable -> Device) {"correlation": 4, "bytes
     assert len(measured.rows(SELECTORS["round_trips"])) == 1
     # The copies at 120, 220 and 320, and the calls at 210 and 310 that the GPU waits for.
     assert measured.metric("round_trips_ms") == pytest.approx(0.170)
+
+
+def test_the_bias_of_a_convolution_is_no_product() -> None:
+    types = '"Input type": ["float", "float"]'
+    measured = measured_case(
+        {
+            "timeline": f"""
+            main  0    1000  step     ProfilerStep#1
+            main  0    60    op       aten::_convolution  {{{types}}}
+            main  2    20    op       aten::cudnn_convolution  {{{types}}}
+            main  5    10    runtime  cudaLaunchKernel  {{"correlation": 1}}
+            main  30   20    op       aten::add_  {{{types}}}
+            main  35   10    runtime  cudaLaunchKernel  {{"correlation": 2}}
+            gpu   20   300   kernel   implicit_convolve_sgemm  {{"correlation": 1}}
+            gpu   330  150   kernel   elementwise_kernel<CUDAFunctor_add<float>>  {{"correlation": 2}}
+            """
+        }
+    )
+    assert measured.metric("fp32_convolutions_share") == pytest.approx(0.3)
+    assert measured.metric("convolution_kernels_share") == pytest.approx(0.3)

@@ -41,3 +41,12 @@ def test_with_one_thread_most_is_left() -> None:
 )
 def test_other_indices_are_left_alone(rows: str, whole: str) -> None:
     assert measured_case({"timeline": picked(rows, whole)}).metric("row_indexing_ms") == 0.0
+
+
+def test_what_is_picked_before_the_first_step_counts_for_none() -> None:
+    before = 'main  -9000  2000  op  IndexBackward0  {"Sequence number": 3, "Fwd thread id": 1}\n'
+    puts_back = '"Input Dims": [[1000, 64], [], [5000, 64], [], []]'
+    before += f"main  -8900  1200  op  aten::_index_put_impl_  {{{puts_back}}}\n"
+    before += 'main  -9900  400  op  aten::index  {"Sequence number": 3}\n'
+    measured = measured_case({"timeline": before + picked("[5000, 64]")})
+    assert measured.metric("row_indexing_count_per_step") == 2  # the picking and its backward

@@ -45,3 +45,18 @@ def test_a_transform_of_the_backward_is_of_the_line_whose_backward_it_is() -> No
     )
     (blamed,) = culprits(one, SELECTORS["slow_transforms"], 8.6)
     assert (blamed.line, blamed.ms_per_step) == (20, pytest.approx(8.6))
+
+
+def test_a_transform_before_the_first_step_counts_for_none() -> None:
+    transform = 'main  {}  {}  op  aten::_fft_r2c  {{"Input Dims": [[32, 8, 1999], [], [], []]}}\n'
+    one = measured_case(
+        {
+            "timeline": transform.format(100, 9000)
+            + "main  10000  10000  step  ProfilerStep#1\n"
+            + transform.format(11000, 7000)
+            + "main  20000  10000  step  ProfilerStep#2\n"
+            + transform.format(21000, 7000)
+        }
+    )
+    assert one.metric("slow_transforms_count_per_step") == 1
+    assert one.metric("slow_transforms_left") == pytest.approx(32 * 8 * 1999 * 3.5e-6 / 7)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
+
 import numpy as np
 
+from diagnose.measure.areas.backward import ADDS_UP, additions_to_gradients
+from diagnose.measure.areas.user_code import PLACE
 from diagnose.measure.collectives import collectives, input_bytes
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import NO_GPU, NO_STEPS, Missing, known
 from diagnose.measure.selection import Selection, ledger_row, selector
-from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, lies_in
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, lies_in, started_in
 from diagnose.measure.work import device_rows, in_rows, outermost
 from diagnose.trace.intervals import as_intervals, intersect, subtract, total, union
 
@@ -92,12 +97,36 @@ def _pipeline_transfers(view: Selection) -> Rows:
 
 
 def _accumulating_backwards(view: Selection) -> Intervals:
-    """Backwards that are followed by another backward before any update: their gradients
-    need not be summed over the ranks yet.
+    """Backwards after which another one adds to the same gradients before any update: these need not be
+    summed over the ranks yet.
+
+    Of several models each has a backward of its own, and mostly an optimizer: so backwards count that one
+    line calls, more often than optimizers step then, and that find gradients to add to.
     """
     rows = view.named(view.marked("backward", "optimizer") & view.on_training_thread)
-    backward = np.asarray(view.name[rows] == "backward")
-    return view.host_intervals(rows[:-1][backward[:-1] & backward[1:]])
+    is_backward = np.asarray(view.name[rows] == "backward")
+    backwards, updates = rows[is_backward], rows[~is_backward]
+    optimizer_count = np.bincount(np.searchsorted(backwards, updates)).max(initial=0)
+    turns, lines = np.searchsorted(updates, backwards), view.host[PLACE].iloc[backwards]
+    calls = defaultdict(list)
+    for call, turn, line in zip(backwards, turns, lines.itertuples(index=False, name=None), strict=True):
+        calls[turn, line].append(call)
+    found = [
+        call
+        for of_line in calls.values()
+        if len(of_line) > optimizer_count
+        for call, following in itertools.pairwise(of_line)
+        if _finds_gradients(view, following)
+    ]
+    return view.host_intervals(np.array(found, np.int64))
+
+
+def _finds_gradients(view: Selection, backward: int) -> bool:
+    """Whether it adds to gradients that parameters have; so it seems where autograd's nodes are not known."""
+    if not view.name_matches(ADDS_UP).any():
+        return True
+    began = view.host_intervals(np.array([backward]))
+    return bool(started_in(view.host.iloc[additions_to_gradients(view)], began).any())
 
 
 @selector(

@@ -18,16 +18,18 @@ MATMUL_OP = (
     r"^aten::(mm|addmm|bmm|baddbmm|matmul|linear|einsum"
     r"|_?convolution|convolution_(overrideable|backward)|(cudnn|miopen)_convolution\w*)$"
 )
+# what products and convolutions call beside their own work: for a bias, its gradient, a layout
+BESIDE_OP = r"^aten::(add|sub|mul|div|sum|copy|fill|zero)_?$"
 
 
 def kernels_of(view: Selection, op_pattern: str) -> Rows:
-    """Kernels whose operator, or one directly around it, matches."""
-    matching = view.name_matches(op_pattern)
+    """Kernels whose operator matches, or one directly around it, but for arithmetic beside its own work."""
+    matching, beside = view.name_matches(op_pattern), view.name_matches(BESIDE_OP)
     op = view.device["op"].to_numpy()
     parent = view.host["parent"].to_numpy()
     rows = np.flatnonzero((op >= 0) & (view.device["kind"] == "kernel").to_numpy() & view.device_in_steps)
     above = parent[op[rows]]
-    return rows[matching[op[rows]] | ((above >= 0) & matching[above])]
+    return rows[matching[op[rows]] | ((above >= 0) & matching[above] & ~beside[op[rows]])]
 
 
 @selector("kernels", "all kernels", table="device")

@@ -32,7 +32,8 @@ def _in_forward(view: Selection, pattern: str) -> Rows:
 
 @selector("coalescing", "coalescing sparse tensors", attributed=_work_and_waits)
 def _coalescing(view: Selection) -> Rows:
-    return outermost(view, view.name_matches(COALESCE_OP))
+    """Without sparse gradients, which are new in each step: the optimizer has to sum their entries."""
+    return _in_forward(view, COALESCE_OP)
 
 
 @selector("splits", "splitting tensors into pieces (`split`, `unbind`, `chunk` …)", attributed=_held_up)

@@ -31,7 +31,7 @@ def _row_indexing(view: Selection) -> Rows:
     forward = forward_of(view)
     back = [
         row
-        for row in np.flatnonzero(is_op & (view.name == PUTS_BACK) & (forward >= 0)).tolist()
+        for row in view.named(is_op & (view.name == PUTS_BACK) & (forward >= 0)).tolist()
         if row not in masks and _numbers(view, row) >= NUMBERS_AT_LEAST
     ]
     picks = [row for row in forward[back].tolist() if view.name[row] == PICKS]

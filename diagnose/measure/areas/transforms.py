@@ -85,9 +85,7 @@ def _slow(view: Selection) -> list[tuple[int, float]]:
     if view.has_device:
         return found
     took_ns = view.host["dur_ns"].to_numpy()
-    for row in np.flatnonzero(
-        (view.kind == "op") & view.name_matches(r"^aten::_fft_(r2c|c2r|c2c)$")
-    ).tolist():
+    for row in view.named(view.name_matches(r"^aten::_fft_(r2c|c2r|c2c)$")).tolist():
         numbers = REAL_NUMBERS[str(view.name[row])] * math.prod(_shape(view, row) or (0,))
         left_ns = SMALL_PRIME_NS * numbers
         is_awkward = all(largest_prime_factor(length) > SMALL_PRIME for length in _lengths(view, row))
