@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.utils.data import DataLoader, TensorDataset
 
 from diagnose.run.child import guard
 from diagnose.run.child.dataflow.dataflow import Dataflow
@@ -347,6 +350,45 @@ def test_what_still_lives_is_not_dropped_with_what_is_made_of_it() -> None:
         HEAD.weight.sum().backward()
 
     assert unread_of(step, step, "dropped") == {"picture = HEAD(code)": 1, "picture = picture.sigmoid()": 1}
+
+
+def test_what_another_thread_reads_is_not_dropped() -> None:
+    todo: queue.Queue[torch.Tensor | None] = queue.Queue(4)
+    means: list[float] = []
+
+    def write() -> None:
+        while (picture := todo.get()) is not None:
+            means.append(picture.mean().item())
+            del picture
+
+    writer = threading.Thread(target=write)
+    writer.start()
+
+    def step() -> None:
+        with torch.no_grad():
+            picture = HEAD(X.exp()).sigmoid()
+        todo.put(picture)
+        del picture
+        HEAD.weight.sum().backward()
+
+    assert unread_of(step, step, "dropped") == {}
+    todo.put(None)
+    writer.join()
+    assert len(means) == 6
+
+
+def test_a_loaders_own_threads_read_nothing() -> None:
+    batches = iter(DataLoader(TensorDataset(torch.rand(64, 4)), batch_size=4, num_workers=1))
+
+    def step() -> None:
+        next(batches)
+        with torch.no_grad():
+            extra = HEAD(X)
+            extra = extra.sigmoid()
+        del extra
+        HEAD.weight.sum().backward()
+
+    assert unread_of(step, step, "dropped") == {"extra = HEAD(X)": 1, "extra = extra.sigmoid()": 1}
 
 
 class Masked(torch.autograd.Function):
