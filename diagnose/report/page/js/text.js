@@ -19,8 +19,9 @@ function fixed(value, decimals) {
 // What is left after a saving, as exact as the saving is: `less` of text.py.
 function less(value, saved) {
   const decimals = (number, digits) => digits - 1 - Math.floor(Math.log10(Math.abs(number)));
-  if (value <= 0) return `0${HELD}ms`;
-  const shown = Math.min(saved > 0 ? decimals(saved, 2) : 3, decimals(value, 3), 3), unit = 10 ** -shown, places = Math.max(0, shown);
+  if (Number(value.toFixed(3)) <= 0) return `0${HELD}ms`;
+  const exact = Math.max(saved > 0 ? decimals(saved, 2) : 3, decimals(value, 1));
+  const shown = Math.min(exact, decimals(value, 3), 3), unit = 10 ** -shown, places = Math.max(0, shown);
   return `${fixed(Math.round(value / unit) * unit, places)}${HELD}ms`;
 }
 
