@@ -603,7 +603,15 @@ def test_numbers_read_as_in_the_rest_of_the_report(visit: Visit) -> None:
     values = [0, 0.0004, 0.001, 0.0346, 0.1, 0.9996, 1, 9.995, 12.345, 99.95, 123.4, 999.6, 1234.6, 98765.4]
     shares = [0, 0.0004, 0.0006, 0.042, 0.0994, 0.0996, 0.333, 1]
     sizes = [0, 512, 1024, 1536, 1.5 * 2**20, 2**40]
-    saved = [(13.87, 13.93), (817.9, 377.2), (8.7, 3.6), (0.6, 99.4), (118.03, 56.8), (5.0, 300.0), (0.0004, 2)]
+    saved = [
+        (13.87, 13.93),
+        (817.9, 377.2),
+        (8.7, 3.6),
+        (0.6, 99.4),
+        (118.03, 56.8),
+        (5.0, 300.0),
+        (0.0004, 2),
+    ]
     source = (Path(page_module.__file__).parent / "js" / "text.js").read_text(encoding="utf-8")
     told = f"{json.dumps(values)}.map(ms), {json.dumps(shares)}.map(share), {json.dumps(sizes)}.map(size)"
     found = shown.evaluate(
