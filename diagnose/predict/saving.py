@@ -57,9 +57,10 @@ def saving_of(finding: Finding, prediction: Prediction) -> Saving | None:
         return None
     gains = [_gain_ms(prediction, change) for change in changes]
     width, step_ms = width_of(saving), stepped_ms(finding, prediction)
-    most_ms = _most_ms(finding, changes, gains, prediction, width)
+    edits = [edit for change in changes if change for edit in change.edits]
+    most_ms = _most_ms(finding, edits, gains, prediction, width)
     guess = min(gains[0], most_ms)
-    alone_ms = min(most_ms, _most_alone_ms(finding, changes, gains, prediction))
+    alone_ms = min(most_ms, _most_alone_ms(finding, edits, gains, prediction))
     low, high = (min(end, alone_ms) for end in width.range_ms(tuple(gains), step_ms))
     if saving.between is None:
         high = guess
@@ -97,11 +98,7 @@ def confidence_of(low_ms: float, high_ms: float, width: Width, *, guessed: bool 
 
 
 def _most_ms(
-    finding: Finding,
-    changes: Sequence[Change | None],
-    gains_ms: Sequence[float],
-    prediction: Prediction,
-    width: Width,
+    finding: Finding, edits: Sequence[Edit], gains_ms: Sequence[float], prediction: Prediction, width: Width
 ) -> float:
     """What no fix can gain more than, whatever else is mended: what is at stake, with as much on top as fixes
     were measured to gain; and what the GPU's events that stay as they are leave of the step.
@@ -109,26 +106,24 @@ def _most_ms(
     Without a wait the host runs ahead, which gains more than the wait itself: as much as the replay says.
     Other workers gain the wait for the loader at most, another number format what the kernels take.
     """
-    edit = finding.rule.saving.edit
+    kind = finding.rule.saving.edit
     bound_ms, step_ms = at_most_ms(finding, prediction.measured), stepped_ms(finding, prediction)
-    more = 1.0 if edit in LOADERS or finding.rule.saving.formats else max(1.0, width.high)
+    more = 1.0 if kind in LOADERS or finding.rule.saving.formats else max(1.0, width.high)
     most_ms = step_ms if bound_ms is None else times_odds(bound_ms, step_ms, more)
-    if edit == "unblock":
+    if kind == "unblock":
         most_ms = max(most_ms, *gains_ms)
-    edits = [edit for change in changes if change for edit in change.edits]
     floor_ms = prediction.least_ms(edits, host=True) if edits else None
     return most_ms if floor_ms is None else min(most_ms, max(0.0, prediction.recorded_ms - floor_ms))
 
 
 def _most_alone_ms(
-    finding: Finding, changes: Sequence[Change | None], gains_ms: Sequence[float], prediction: Prediction
+    finding: Finding, edits: Sequence[Edit], gains_ms: Sequence[float], prediction: Prediction
 ) -> float:
     """What a fix of the GPU's work alone cannot gain more than: as much as without that work, and another
     number format as much as its best outcome; nothing is told of other fixes.
     """
     if finding.rule.saving.formats:
         return max(gains_ms)
-    edits = [edit for change in changes if change for edit in change.edits]
     if not edits or any(len(edit.host) or len(edit.unblocked) for edit in edits):
         return math.inf
     least_ms = prediction.least_ms(edits, host=False)

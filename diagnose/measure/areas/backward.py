@@ -10,7 +10,7 @@ from diagnose.measure.autograd import is_backward_of
 from diagnose.measure.measured import FactPlace, Measured, Value, fact_selector, metric
 from diagnose.measure.missing import NO_CALLS_SEEN, NO_STEPS, NOT_RECORDED, Missing, known
 from diagnose.measure.selection import SELECTORS, Selection, selector
-from diagnose.measure.view import Intervals, Rows, started_in
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in
 from diagnose.trace.intervals import intersect, subtract, union
 
 ADDS_UP = r"^torch::autograd::AccumulateGrad$"  # autograd's node at a parameter
@@ -107,13 +107,16 @@ def _untrained_backward(measured: Measured) -> list[FactPlace] | Missing:
     view = measured.detail
     if view is None:
         return NO_CALLS_SEEN
-    needless = view.host_intervals(view.named(view.marked("untrained") & view.on_training_thread))
+    needless, passed = (
+        view.named(view.marked(kind) & view.on_training_thread) for kind in ("untrained", "untrained_through")
+    )
     found = []
-    for kind, nodes, part in (("untrained", "", 1.0), ("untrained_through", WITH_WEIGHTS, OWN_WEIGHTS)):
-        for line, rows in _by_line(view, view.named(view.marked(kind) & view.on_training_thread)).items():
-            spans = view.host_intervals(np.array(rows))
-            if kind == "untrained_through":
-                spans = subtract(spans, needless)
+    for marks, counted, nodes, part in (
+        (needless, NO_INTERVALS, "", 1.0),
+        (passed, view.host_intervals(needless), WITH_WEIGHTS, OWN_WEIGHTS),
+    ):
+        for line, rows in _by_line(view, marks).items():
+            spans = subtract(view.host_intervals(np.array(rows)), counted)
             ms = part * measured.detail_ms(_backward_of(view, spans, nodes))
             found.append(FactPlace(*line, len(rows) / view.step_count, ms))
     return found
@@ -233,13 +236,13 @@ def _passed_again(view: Selection) -> Rows:
     updates = np.append(start[view.optimizer_steps], np.iinfo(np.int64).max)
     update = updates[runs["turn"].to_numpy()[is_earlier]]
     outside = ~view.host["backward"].to_numpy() & view.on_training_thread
-    added = _number_between(start[view.name_matches(ADDS_UP)], begin, until)
-    added_last = _number_between(start[additions_to_gradients(view)], last, update)
-    taken = _number_between(start[outside & view.name_matches(TAKES_GRADIENTS)], begin, until)
+    added = number_between(start[view.name_matches(ADDS_UP)], begin, until)
+    added_last = number_between(start[additions_to_gradients(view)], last, update)
+    taken = number_between(start[outside & view.name_matches(TAKES_GRADIENTS)], begin, until)
     rows = rows[is_earlier]
     return rows[(added > 0) & (added_last > 0) & (2 * taken < added) & view.in_steps[rows]]
 
 
-def _number_between(times: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+def number_between(times: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
     """How many of these (in order) lie between each two."""
     return np.searchsorted(times, end) - np.searchsorted(times, begin)

@@ -7,13 +7,13 @@ from collections import defaultdict
 
 import numpy as np
 
-from diagnose.measure.areas.backward import ADDS_UP, additions_to_gradients
+from diagnose.measure.areas.backward import ADDS_UP, additions_to_gradients, number_between
 from diagnose.measure.areas.user_code import PLACE
 from diagnose.measure.collectives import collectives, input_bytes
 from diagnose.measure.measured import Measured, Value, metric
 from diagnose.measure.missing import NO_GPU, NO_STEPS, Missing, known
 from diagnose.measure.selection import Selection, ledger_row, selector
-from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, lies_in, started_in
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, lies_in
 from diagnose.measure.work import device_rows, in_rows, outermost
 from diagnose.trace.intervals import as_intervals, intersect, subtract, total, union
 
@@ -111,22 +111,24 @@ def _accumulating_backwards(view: Selection) -> Intervals:
     calls = defaultdict(list)
     for call, turn, line in zip(backwards, turns, lines.itertuples(index=False, name=None), strict=True):
         calls[turn, line].append(call)
+    finds_gradients = dict(zip(backwards, _find_gradients(view, backwards), strict=True))
     found = [
         call
         for of_line in calls.values()
         if len(of_line) > optimizer_count
         for call, following in itertools.pairwise(of_line)
-        if _finds_gradients(view, following)
+        if finds_gradients[following]
     ]
     return view.host_intervals(np.array(found, np.int64))
 
 
-def _finds_gradients(view: Selection, backward: int) -> bool:
-    """Whether it adds to gradients that parameters have; so it seems where autograd's nodes are not known."""
+def _find_gradients(view: Selection, backwards: Rows) -> np.ndarray:
+    """Which add to gradients that parameters have; all seem to where autograd's nodes are not known."""
     if not view.name_matches(ADDS_UP).any():
-        return True
-    began = view.host_intervals(np.array([backward]))
-    return bool(started_in(view.host.iloc[additions_to_gradients(view)], began).any())
+        return np.ones(len(backwards), bool)
+    start, dur = (view.host[column].to_numpy() for column in ("start_ns", "dur_ns"))
+    begin = start[backwards]
+    return number_between(start[additions_to_gradients(view)], begin, begin + dur[backwards]) > 0
 
 
 @selector(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Literal
 
 import numpy as np
@@ -53,11 +53,14 @@ _Places = Callable[[Recurring, Collection[tuple[str, int]], float, float], list[
 IFS_ABOVE = 40  # lines from a call up to the condition it depends on, at most
 
 
+def _calls(lines: Iterable[Line], pattern: str) -> bool:
+    """Whether one of them calls such a function."""
+    return any(re.search(pattern, line.callee) for line in lines)
+
+
 def _share(work: Recurring, pattern: str) -> float:
     """Of the looks at the work, those that saw a line calling such a function."""
-    found = sum(
-        count for stack, count in work.looks.items() if any(re.search(pattern, line.callee) for line in stack)
-    )
+    found = sum(count for stack, count in work.looks.items() if _calls(stack, pattern))
     return found / sum(work.looks.values())
 
 
@@ -152,8 +155,7 @@ def _large_parts(
     for stack, count in work.looks.items():
         there = [depth for depth, line in enumerate(stack) if line[:2] == leads[:2]]
         below = stack[there[-1] + 1 :] if there else ()
-        asks_model = any(re.search(CALLS_MODEL, line.callee) for line in below)
-        if below and not asks_model and not any(line[:2] in usual for line in below[:2]):
+        if below and not _calls(below, CALLS_MODEL) and not any(line[:2] in usual for line in below[:2]):
             looks[below[0][:2]] += count
             of_function[below[0].file, below[0].function] += count
             lines.setdefault(below[0][:2], below[0])
@@ -177,7 +179,7 @@ def lines_of_work(
     """The lines that it comes to, each with its part, but for those of the model, which has its own rules."""
     looks: Counter[tuple[str, int, str]] = Counter()
     for stack, count in work.looks.items():
-        if not any(re.search(CALLS_MODEL, line.callee) for line in stack):
+        if not _calls(stack, CALLS_MODEL):
             looks[stack[-1].file, stack[-1].line, stack[-1].function] += count
     of_all = sum(work.looks.values())
     return [
@@ -408,6 +410,6 @@ def _gathering_messages_share(measured: Measured) -> Value | Missing:
     looks: Counter[bool] = Counter()
     for work in _works_of("gathering", measured):
         for stack, count in work.looks.items():
-            if not any(re.search(CALLS_MODEL, line.callee) for line in stack):
-                looks[bool(re.search(SENDS, stack[-1].callee))] += count
+            if not _calls(stack, CALLS_MODEL):
+                looks[_calls(stack[-1:], SENDS)] += count
     return looks[True] / looks.total() if looks else Missing("no such work was seen")

@@ -58,6 +58,9 @@ class Sample(NamedTuple):
     step: int
     numbers: torch.Tensor
 
+    def is_like(self, other: Sample | None) -> bool:
+        return other is not None and torch.equal(self.numbers, other.numbers)
+
 
 class Value(NamedTuple):
     """Of a living tensor at a version. ``bits``: what it depends on, as the one who asks counts that;
@@ -97,8 +100,8 @@ class Values:
             is_current = known.version == version and not self._is_untrusted(tensor)
             if is_current and (known.sample is None or known.sample.step == self._step):
                 return known
-            if is_current and self._holds(tensor, known):
-                return self._sampled(tensor, known)
+            if is_current and (sample := self._sample(tensor)) and sample.is_like(known.sample):
+                return self._remembered(tensor, known._replace(sample=sample))
             self.renumbered.add(known.number)
             bits = self._all_bits() if known.made else known.bits
             return self.keep(tensor, self.new_number(), bits, made=known.made)
@@ -115,19 +118,13 @@ class Values:
         self._step += 1
         self.arrays.new_step()
 
-    def _sampled(self, tensor: torch.Tensor, value: Value) -> Value:
+    def _sample(self, tensor: torch.Tensor) -> Sample | None:
         numbers = attempt("looking at numbers", lambda: _some_of(tensor), None)
-        if numbers is not None:
-            value = value._replace(sample=Sample(self._step, numbers))
+        return None if numbers is None else Sample(self._step, numbers)
+
+    def _remembered(self, tensor: torch.Tensor, value: Value) -> Value:
         self._of_tensor[id(tensor)] = value
         return value
-
-    def _holds(self, tensor: torch.Tensor, value: Value) -> bool:
-        """Whether it holds the numbers that it held when they were looked at last."""
-        before = value.sample
-        return before is not None and bool(
-            attempt("looking at numbers", lambda: torch.equal(_some_of(tensor), before.numbers), False)
-        )
 
     def bits_from_host(self, source: Any) -> int:
         """What Python has read that a tensor made of this may depend on."""
@@ -151,12 +148,11 @@ class Values:
         selected: bool = False,
         drawn: bool = False,
     ) -> Value:
-        value = Value(weakref.ref(tensor), _version(tensor), number, bits, made, selected, drawn)
         has_memory = tensor.layout == torch.strided and not tensor.is_nested
-        if not made and has_memory and tensor.device.type == "cpu":
-            return self._sampled(tensor, value)
-        self._of_tensor[id(tensor)] = value
-        return value
+        may_change = not made and has_memory and tensor.device.type == "cpu"
+        sample = self._sample(tensor) if may_change else None
+        value = Value(weakref.ref(tensor), _version(tensor), number, bits, made, selected, drawn, sample)
+        return self._remembered(tensor, value)
 
     def new_number(self) -> int:
         self._last += 1

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import weakref
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from diagnose.run.child.facts.models import CallCounts
-from diagnose.run.child.places import Places
 from diagnose.run.child.trials import copies
 from diagnose.run.child.trials.autocast_look import AutocastLook
+from tests.run.trials.looking import looking_at
 
-HERE = str(Path(__file__).parent)
 FORMATS: list[torch.dtype] = []
 
 
@@ -30,14 +26,8 @@ class Model(nn.Module):
         return y
 
 
-def looking_at(model: nn.Module) -> AutocastLook:
-    calls = CallCounts(Places(HERE, HERE))
-    calls._models[id(model)] = (weakref.ref(model), calls._places.nearest(None))
-    return AutocastLook(calls, calls._places, lambda kind: (nn.Module, "__call__"))
-
-
 def told_of(model: nn.Module, *, enabled: bool, dtype: torch.dtype = torch.bfloat16) -> list[dict[str, Any]]:
-    look = looking_at(model)
+    look = looking_at(AutocastLook, model)
     assert look.begin()
     for _ in range(2):
         with torch.autocast("cpu", dtype=dtype, enabled=enabled):
@@ -66,16 +56,16 @@ def test_without_autocast_nothing_is_tried() -> None:
 def test_a_large_model_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Model()  # 68 numbers of 4 bytes
     monkeypatch.setattr(copies, "_BYTES_AT_MOST", 271)
-    assert not looking_at(model).begin()
+    assert not looking_at(AutocastLook, model).begin()
     monkeypatch.setattr(copies, "_BYTES_AT_MOST", 272)
-    look = looking_at(model)
+    look = looking_at(AutocastLook, model)
     assert look.begin()
     look.end()
 
 
 def test_the_script_goes_on_as_if_nothing_had_been() -> None:
     model = Model()
-    look, random = looking_at(model), torch.get_rng_state()
+    look, random = looking_at(AutocastLook, model), torch.get_rng_state()
     assert look.begin()
     with torch.autocast("cpu", dtype=torch.bfloat16):
         model(torch.ones(8, 16)).sum().backward()

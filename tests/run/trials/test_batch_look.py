@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import weakref
-from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from diagnose.run.child.facts.models import CallCounts
-from diagnose.run.child.places import Places
 from diagnose.run.child.trials import batch_look, copies
 from diagnose.run.child.trials.batch_look import BatchLook
-
-HERE = str(Path(__file__).parent)
+from tests.run.trials.looking import looking_at
 
 
 class Net(nn.Module):
@@ -35,15 +30,9 @@ class Net(nn.Module):
         return self.norm(self.layer(x)) * scale
 
 
-def looked_at(model: nn.Module) -> BatchLook:
-    calls = CallCounts(Places(HERE, HERE))
-    calls._models[id(model)] = (weakref.ref(model), calls._places.nearest(None))
-    return BatchLook(calls, calls._places, lambda kind: (nn.Module, "__call__"))
-
-
 def test_copies_are_given_four_times_as_many_samples_in_turns() -> None:
     model = Net()
-    look = looked_at(model)
+    look = looking_at(BatchLook, model)
     assert look.begin()
     model(torch.randn(2, 6), torch.ones(())).sum().backward()
     assert look.step()
@@ -62,7 +51,7 @@ def test_copies_are_given_four_times_as_many_samples_in_turns() -> None:
 )
 def test_what_is_not_tried(given: Tensor, with_graph: bool) -> None:
     model = Net()
-    look = looked_at(model)
+    look = looking_at(BatchLook, model)
     assert look.begin()
     with torch.set_grad_enabled(with_graph):
         model(given, torch.ones(()))
@@ -74,14 +63,14 @@ def test_what_is_not_tried(given: Tensor, with_graph: bool) -> None:
 @pytest.mark.parametrize("shapes", [[(3, 6)], [(1, 6), (1, 7)]], ids=["three samples", "of two lengths"])
 def test_no_step_is_looked_at_for_nothing(shapes: list[tuple[int, ...]]) -> None:
     model = Net()
-    look = looked_at(model)
+    look = looking_at(BatchLook, model)
     look._calls._shapes.update((id(model), shape) for shape in shapes)
     assert not look.begin()
 
 
 def test_tensors_of_different_lengths_are_no_samples() -> None:
     model = Net()
-    look = looked_at(model)
+    look = looking_at(BatchLook, model)
     assert not look.counts(model, (torch.zeros(2, 6), torch.zeros(1, 4)), {})
     assert not look.counts(model, (torch.zeros(2), torch.zeros(2)), {})
     assert look.counts(model, (torch.zeros(2, 6), torch.zeros(2, 4)), {})
@@ -162,7 +151,7 @@ class Counted:
 def test_pieces_of_an_update_are_tried_as_one_batch(
     pieces: int, updates: int, optimizers: int, times: int | None
 ) -> None:
-    look = looked_at(model := Net())
+    look = looking_at(BatchLook, model := Net())
     stepping = [Counted() for _ in range(optimizers)]
     for _ in range(updates):
         for optimizer in stepping:
@@ -184,7 +173,7 @@ def test_pieces_of_an_update_are_tried_as_one_batch(
 
 def test_forwards_without_a_backward_each_are_no_pieces() -> None:
     """Two views of each batch, or an evaluation between."""
-    look = looked_at(model := Net())
+    look = looking_at(BatchLook, model := Net())
     optimizer = Counted()
     for _ in range(3):
         look._calls.optimizer(optimizer)
@@ -200,7 +189,7 @@ def test_where_memory_is_short_nothing_is_tried(
     """Four pieces, in a process of 1 MB."""
     monkeypatch.setattr(batch_look, "available_memory_bytes", lambda: free)
     monkeypatch.setattr(batch_look, "resident_bytes", lambda: 1 << 20)
-    look = looked_at(model := Net())
+    look = looking_at(BatchLook, model := Net())
     optimizer = Counted()
     look._calls.optimizer(optimizer)
     look._calls._shapes[id(model), (16, 6)] = look._calls._backwards = 4

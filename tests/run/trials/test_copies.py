@@ -13,12 +13,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.run.trials.test_layout_look import Net, looked_at
+from diagnose.run.child.trials.layout_look import LayoutLook
+from tests.run.trials.looking import looking_at
+from tests.run.trials.test_layout_look import Net
 
 
 def look_at_one_call(model: nn.Module, pictures: Tensor, **options: Any) -> None:
     """After it weights, statistics, gradients and what was given stay as they are."""
-    look, scale = looked_at(model), {"by": torch.ones(())}
+    look, scale = looking_at(LayoutLook, model), {"by": torch.ones(())}
     assert look.begin()
     model(pictures, scale, **options).sum().backward()
     after = (model.state_dict(), [one.grad for one in model.parameters()], pictures, scale["by"])

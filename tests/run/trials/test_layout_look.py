@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,12 +15,10 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from diagnose.run.child import guard
-from diagnose.run.child.facts.models import CallCounts
-from diagnose.run.child.places import Places
 from diagnose.run.child.trials import layout_look
 from diagnose.run.child.trials.layout_look import LayoutLook
+from tests.run.trials.looking import looking_at
 
-HERE = str(Path(__file__).parent)
 LINES = Path(__file__).read_text().splitlines()
 
 
@@ -44,13 +41,6 @@ class Viewing(Net):
         return x.view(len(x), -1)
 
 
-def looked_at(*models: nn.Module) -> LayoutLook:
-    calls = CallCounts(Places(HERE, HERE))
-    for model in models:
-        calls._models[id(model)] = (weakref.ref(model), calls._places.nearest(None))
-    return LayoutLook(calls, calls._places, lambda kind: (nn.Module, "__call__"))
-
-
 def trained(look: LayoutLook, model: nn.Module, times: int = 2) -> None:
     for _ in range(times):
         model(torch.randn(4, 3, 16, 16), {"by": torch.ones(())}).sum().backward()
@@ -61,7 +51,7 @@ def trained(look: LayoutLook, model: nn.Module, times: int = 2) -> None:
 def test_pairs_of_calls_are_timed_on_copies() -> None:
     model, hooked = Net(), []
     model.second.register_forward_hook(lambda *_: hooked.append(1))
-    look = looked_at(model)
+    look = looking_at(LayoutLook, model)
     assert look.begin()
     trained(look, model, times=3)
     assert look.facts is not None
@@ -98,7 +88,7 @@ def test_kernels_are_laid_out_whatever_makes_them(
 
     monkeypatch.setattr(layout_look, "in_turns", in_turns)
     model = made(Net())
-    look = looked_at(model)
+    look = looking_at(LayoutLook, model)
     assert look.begin()
     trained(look, model)
     layouts = [one.second.weight.is_contiguous(memory_format=torch.channels_last) for one in tried]  # type: ignore[operator, union-attr]
@@ -109,7 +99,7 @@ def test_kernels_are_laid_out_whatever_makes_them(
 def test_the_script_goes_on_as_if_nothing_had_been(made: Callable[[Net], Net]) -> None:
     model = made(Net())
     before = copy.deepcopy(model.state_dict())
-    look = looked_at(model)
+    look = looking_at(LayoutLook, model)
     assert look.begin()
     for name, value in model.state_dict().items():
         assert torch.equal(value, before[name])
@@ -126,7 +116,7 @@ def test_the_script_goes_on_as_if_nothing_had_been(made: Callable[[Net], Net]) -
 
 def test_a_view_of_pictures_is_no_obstacle() -> None:
     model = Viewing()
-    look = looked_at(model)
+    look = looking_at(LayoutLook, model)
     assert look.begin()
     trained(look, model)
     assert look.facts and len(look.facts[0]["changed_ms"]) >= 5
@@ -140,7 +130,7 @@ class Data:
 def test_data_that_a_model_holds_is_not_copied() -> None:
     model = Net()
     model.data, model.sizes = Data(), [1, 2]
-    look = looked_at(model)
+    look = looking_at(LayoutLook, model)
     assert look.begin()
     trained(look, model)
     assert look.facts
@@ -156,7 +146,7 @@ class Single(Net):
 def test_a_model_that_cannot_be_copied_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "_failures", {})
     model = Single()
-    look = looked_at(model)
+    look = looking_at(LayoutLook, model)
     assert look.begin()
     trained(look, model)
     assert look.facts == []
@@ -165,7 +155,7 @@ def test_a_model_that_cannot_be_copied_tells_nothing(monkeypatch: pytest.MonkeyP
 
 def test_without_gradients_nothing_goes_backward() -> None:
     model = Net().eval()
-    look = looked_at(model)
+    look = looking_at(LayoutLook, model)
     assert look.begin()
     with torch.no_grad():
         model(torch.randn(4, 3, 16, 16), {"by": torch.ones(())})
@@ -175,7 +165,7 @@ def test_without_gradients_nothing_goes_backward() -> None:
 
 def test_an_evaluation_in_the_step_does_not_count_beside_its_training() -> None:
     model = Net().eval()
-    look = looked_at(model)
+    look = looking_at(LayoutLook, model)
     assert look.begin()
     for _ in range(4):
         model(torch.randn(4, 3, 16, 16), {"by": torch.ones(())})  # evaluates
@@ -196,13 +186,13 @@ def test_an_evaluation_in_the_step_does_not_count_beside_its_training() -> None:
     ids=["no pictures", "laid out so", "points", "sounds"],
 )
 def test_where_there_is_nothing_to_try(model: nn.Module) -> None:
-    assert not looked_at(model).begin()
+    assert not looking_at(LayoutLook, model).begin()
 
 
 def test_nothing_is_tried_where_the_clock_counts_backwards() -> None:
     """It would count the copies', and take them for steps."""
     model = Net()
-    look = looked_at(model)
+    look = looking_at(LayoutLook, model)
     look._place_for = lambda kind: (nn.Module, "backward" if kind == "backward" else "__call__")
     assert look.begin()
     trained(look, model)
@@ -224,7 +214,7 @@ def test_where_the_clock_counts_forwards_the_copies_are_called_beside_it() -> No
         is_counting[0] = True
 
     clock = SimpleNamespace(forward=forward)
-    look = looked_at(model)
+    look = looking_at(LayoutLook, model)
     look._place_for = lambda kind: (clock, kind)
     look._uncounted = uncounted
     assert look.begin()
@@ -246,7 +236,7 @@ class Volumes(nn.Module):
 
 def test_volumes_have_such_a_layout_too() -> None:
     model = Volumes()
-    look = looked_at(model)
+    look = looking_at(LayoutLook, model)
     assert look.begin()
     model(torch.randn(2, 1, 8, 8, 8)).sum().backward()
     assert look.step()
@@ -256,7 +246,7 @@ def test_volumes_have_such_a_layout_too() -> None:
 
 def test_numbers_that_are_no_pictures() -> None:
     model = nn.Sequential(nn.Unflatten(1, (3, 8, 8)), nn.Conv2d(3, 4, 3))
-    look = looked_at(model)
+    look = looking_at(LayoutLook, model)
     assert look.begin()
     model(torch.randn(2, 192))
     assert look.step() and look.facts == []
@@ -280,7 +270,7 @@ class Sounds(nn.Module):
 def test_a_part_that_is_given_pictures_is_tried_where_its_model_is_not() -> None:
     """The outermost part of several convolutions: neither what lies inside of it nor a single one beside."""
     model = Sounds()
-    look = looked_at(model)
+    look = looking_at(LayoutLook, model)
     assert look.begin()
     model(torch.randn(2, 144)).sum().backward()
     assert look.step() and look.facts is not None
@@ -299,7 +289,7 @@ class Checkpointed(Volumes):
 
 def test_what_a_backward_computes_again_is_no_call_of_its_own() -> None:
     model = Checkpointed()
-    look = looked_at(model)
+    look = looking_at(LayoutLook, model)
     assert look.begin()
     model(torch.randn(2, 2, 8, 8, 8)).sum().backward()
     assert look.step() and look.facts is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import weakref
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from diagnose.run.child.facts.models import CallCounts
-from diagnose.run.child.places import Places
 from diagnose.run.child.trials.packed_look import PackedLook, turned
+from tests.run.trials.looking import looking_at
 
-HERE = str(Path(__file__).parent)
 LINES = Path(__file__).read_text().splitlines()
 RAGGED, EQUAL = torch.tensor([9, 12, 3, 5]), torch.tensor([12, 12, 12, 12])
 
@@ -43,9 +40,7 @@ class InHalf(Tagger):
 
 
 def told_of(model: nn.Module, lengths: Tensor, times: int = 2) -> list[dict[str, Any]]:
-    calls = CallCounts(Places(HERE, HERE))
-    calls._models[id(model)] = (weakref.ref(model), calls._places.nearest(None))
-    look = PackedLook(calls, calls._places, lambda kind: (nn.Module, "__call__"))
+    look = looking_at(PackedLook, model)
     assert look.begin()
     for _ in range(times):
         model(torch.randn(4, 12, 6), lengths).sum().backward()
@@ -93,9 +88,7 @@ def test_padded_sequences_are_nothing_to_try() -> None:
 def test_the_script_goes_on_as_if_nothing_had_been() -> None:
     """Dropout between layers draws random numbers, in copies too."""
     model, x = Tagger(num_layers=2, dropout=0.5), torch.randn(4, 12, 6)
-    calls = CallCounts(Places(HERE, HERE))
-    calls._models[id(model)] = (weakref.ref(model), calls._places.nearest(None))
-    look = PackedLook(calls, calls._places, lambda kind: (nn.Module, "__call__"))
+    look = looking_at(PackedLook, model)
     assert look.begin()
     model(x, RAGGED).sum().backward()
     state, random = copy.deepcopy(model.state_dict()), torch.get_rng_state()
@@ -108,10 +101,7 @@ def test_the_script_goes_on_as_if_nothing_had_been() -> None:
 
 
 def test_a_model_without_recurrent_layers_is_not_looked_at() -> None:
-    calls = CallCounts(Places(HERE, HERE))
-    model = nn.Linear(3, 3)
-    calls._models[id(model)] = (weakref.ref(model), calls._places.nearest(None))
-    assert not PackedLook(calls, calls._places, lambda kind: (nn.Module, "__call__")).begin()
+    assert not looking_at(PackedLook, nn.Linear(3, 3)).begin()
 
 
 def test_while_others_hold_the_cores_copies_run_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:

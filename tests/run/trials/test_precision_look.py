@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import weakref
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from diagnose.run.child.facts.models import CallCounts
-from diagnose.run.child.places import Places
 from diagnose.run.child.trials.precision_look import PrecisionLook
+from tests.run.trials.looking import looking_at
 
-HERE = str(Path(__file__).parent)
 FORMATS: list[torch.dtype] = []
 
 
@@ -32,14 +28,8 @@ class Model(nn.Module):
         return y
 
 
-def looking_at(model: nn.Module) -> PrecisionLook:
-    calls = CallCounts(Places(HERE, HERE))
-    calls._models[id(model)] = (weakref.ref(model), calls._places.nearest(None))
-    return PrecisionLook(calls, calls._places, lambda kind: (nn.Module, "__call__"))
-
-
 def told_of(model: nn.Module, x: Tensor) -> list[dict[str, Any]]:
-    look = looking_at(model)
+    look = looking_at(PrecisionLook, model)
     assert look.begin()
     for _ in range(2):
         model(x).sum().backward()
@@ -66,4 +56,4 @@ def test_a_model_that_holds_other_doubles_is_not_told() -> None:
 
 
 def test_a_model_of_32_bits_is_not_looked_at() -> None:
-    assert not looking_at(nn.Linear(16, 16)).begin()
+    assert not looking_at(PrecisionLook, nn.Linear(16, 16)).begin()

@@ -230,9 +230,8 @@ class Dataflow(TorchFunctionMode):
         if call.name == "backward":
             self._step.backward_ns += ns
             self._segment += 1  # what is trained one after the other is not to be done at once
-            self._reads.call(-1, "", call.numbers, [])
-            return
-        if any(result.is_nested for result in results):  # they have no shape
+        has_no_shape = any(result.is_nested for result in results)
+        if call.name == "backward" or has_no_shape:
             self._reads.call(-1, "", call.numbers, [])
             return
         site = None if call.in_place or not results else self._site()
