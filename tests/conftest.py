@@ -58,14 +58,21 @@ def _no_script_unless_live(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _environment_stays() -> Iterator[None]:
-    """What one test leaves in the environment, the scripts of another would run with."""
-    before = _environment()
+    """What one test leaves in the environment, the scripts of another would run with; and so with cores."""
+    before, cores = _environment(), _cores()
     yield
     assert _environment() == before, "the test changed the environment"
+    if (left := _cores()) != cores:
+        os.sched_setaffinity(0, cores)
+        pytest.fail(f"the test left this process on cores {left} of {cores}", pytrace=False)
 
 
 def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in _OF_LIBRARIES}
+
+
+def _cores() -> set[int]:
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 
 def _note_scripts(event: str, arguments: tuple[object, ...]) -> None:

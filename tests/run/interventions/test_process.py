@@ -109,10 +109,18 @@ def test_a_process_is_bound_before_it_counts_its_cores() -> None:
     assert run.stdout == f"{{{core}}} False\n"
 
 
+@pytest.fixture
+def cores() -> Iterator[set[int]]:
+    """Those of the tests, and theirs again afterwards."""
+    before = os.sched_getaffinity(0)
+    yield before
+    os.sched_setaffinity(0, before)
+
+
 def test_what_was_bound_before_torch_holds_beside_what_the_script_had(
-    apply: Apply, monkeypatch: pytest.MonkeyPatch
+    cores: set[int], apply: Apply, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    core = min(os.sched_getaffinity(0))
+    core = min(cores)
     monkeypatch.setenv("DIAGNOSE_CORES_BEFORE", f"{core},4000")
     assert told(apply("affinity", cores=[core])) == (1, "")
     monkeypatch.setenv("DIAGNOSE_CORES_BEFORE", str(core))
