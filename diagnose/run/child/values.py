@@ -3,8 +3,9 @@
 The number stands for the function, the numbers of what it was given, and the modes that it runs in
 (value numbering: Alpern, Wegman & Zadeck 1988). Whatever is not known for sure (random numbers, what was
 written to unseen, what came from the host) gets a number of its own. No version tells what others write to a
-tensor's memory (NumPy, another process, a norm to its statistics, an alias by `.data`): of what no call has
-made some of its numbers are compared from step to step.
+tensor's memory: of what no call has made some of its numbers are compared from step to step (a norm writes to
+its statistics, an alias by `.data`), and all of them each time it is met where NumPy or another process has
+the memory too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import re
 import sys
 import weakref
+import zlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -46,6 +48,8 @@ _SHAPE: tuple[Any, ...] = (torch.Tensor.shape.__get__,)  # type: ignore[attr-def
 _GRADIENT: tuple[Any, ...] = (torch.Tensor.grad.__get__,)  # type: ignore[union-attr]
 
 _SAMPLED = 4096  # numbers of a tensor, to see whether it is what it was
+_SUMMED_BYTES = 1 << 26  # of memory that others have too, all of whose numbers are looked at
+_ANY_TIME = -1  # a step that no sample is of: it is to be taken anew
 
 
 class _Unknown(Exception):
@@ -53,7 +57,7 @@ class _Unknown(Exception):
 
 
 class Sample(NamedTuple):
-    """Some of a tensor's numbers, as they were in this step."""
+    """Some of a tensor's numbers, or the checksum of all, as they were in this step."""
 
     step: int
     numbers: torch.Tensor
@@ -119,8 +123,7 @@ class Values:
         self.arrays.new_step()
 
     def _sample(self, tensor: torch.Tensor) -> Sample | None:
-        numbers = attempt("looking at numbers", lambda: _some_of(tensor), None)
-        return None if numbers is None else Sample(self._step, numbers)
+        return attempt("looking at numbers", lambda: _sample_of(tensor, self._step), None)
 
     def _remembered(self, tensor: torch.Tensor, value: Value) -> Value:
         self._of_tensor[id(tensor)] = value
@@ -249,6 +252,12 @@ class Call:
             self.asked = _number(values, "gradients", args[:1], kwargs.get("grad_outputs"))
 
     @property
+    def mixes_rows(self) -> bool:
+        """Each row of its result depends on all rows that it is given."""
+        at_training = self.arguments[5] if len(self.arguments) > 5 else self.options.get("training")
+        return self.name == "batch_norm" and bool(at_training)
+
+    @property
     def written(self) -> set[int]:
         return {value.number for value in self.values_written}
 
@@ -322,11 +331,14 @@ def _modes() -> tuple[Any, ...]:
     return torch.is_grad_enabled(), torch.get_default_dtype(), casts
 
 
-def _some_of(tensor: torch.Tensor) -> torch.Tensor:
-    """A few thousand of its numbers, from its first to its last."""
-    count = tensor.numel()
+def _sample_of(tensor: torch.Tensor, step: int) -> Sample:
+    storage, numbers, count = tensor.untyped_storage(), tensor.detach(), tensor.numel()
+    others_have_it = storage.is_shared() or not storage.resizable()  # as NumPy
+    if others_have_it and tensor.nbytes <= _SUMMED_BYTES:
+        written = numbers.contiguous().flatten().view(torch.uint8).numpy()
+        return Sample(_ANY_TIME, torch.tensor(zlib.crc32(written)))
     at = torch.linspace(0, max(count - 1, 0), min(count, _SAMPLED), dtype=torch.float64).long()
-    return tensor.detach().take(at)
+    return Sample(_ANY_TIME if others_have_it else step, numbers.take(at))
 
 
 def _version(tensor: torch.Tensor) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -408,6 +409,36 @@ def test_memory_that_others_write_to_is_no_constant() -> None:
         shadow.mul_(0.9)
         kept.append(batch.sum(1))
         kept.append(weight.sum(1))
+
+    assert of_six_steps([step] * 6, "constant") == {}
+
+
+def test_a_buffer_of_numpys_that_is_filled_anew_within_a_step_gives_no_value_again() -> None:
+    """As the observations of an environment, which is asked several times between two updates."""
+    host = np.zeros((32, 64), np.float32)
+    observations, layer, generator = torch.from_numpy(host), nn.Linear(64, 4), np.random.default_rng(0)
+
+    def fills(count: int) -> Callable[[], None]:
+        def step() -> None:
+            for round_number in range(4):
+                if round_number < count:
+                    host[:] = generator.random(host.shape)
+                layer(observations).argmax(1)
+
+        return step
+
+    assert again(fills(4)) == {}
+    assert again(fills(1)) == {"layer(observations).argmax(1)": 6}  # two calls in each of three rounds
+
+
+def test_a_few_rows_that_numpy_writes_to_a_large_array_are_seen() -> None:
+    """As those that a replay buffer gets, which no sample of its numbers needs to meet."""
+    store = np.zeros((20_000, 64), np.float32)
+    rows, kept, step_number = torch.from_numpy(store), [], itertools.count()
+
+    def step() -> None:
+        store[501 + 2 * next(step_number)] = 1.0
+        kept.append(rows.sum(1))
 
     assert of_six_steps([step] * 6, "constant") == {}
 

@@ -19,10 +19,14 @@ LINES = HERE.read_text().splitlines()
 Distilled = Callable[[nn.Module, nn.Module, Tensor], Tensor]
 
 
-def of_samples(loss_of: Distilled, *, frozen: bool = True, draws: bool = False) -> set[str]:
-    """The lines told of six steps of training with this loss, by their text."""
+def of_samples(
+    loss_of: Distilled, *, frozen: bool = True, draws: bool = False, first: nn.Module | None = None
+) -> set[str]:
+    """The lines told of six steps of training with this loss, by their text. ``first``: the teacher's first
+    layer, else one that drops numbers where it trains (``draws``).
+    """
     torch.manual_seed(0)
-    teacher = nn.Sequential(nn.Dropout(0.5), nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 4))
+    teacher = nn.Sequential(first or nn.Dropout(0.5), nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 4))
     teacher.requires_grad_(False).train(draws)
     student = nn.Linear(8, 4)
     optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
@@ -95,6 +99,14 @@ def test_one_that_moves_is_not_frozen() -> None:
 
 def test_random_numbers_make_it_another_each_time() -> None:
     assert of_samples(distilled, draws=True) == set()
+
+
+@pytest.mark.parametrize("keeps_statistics", [True, False])
+def test_a_norm_that_trains_mixes_the_samples_of_a_batch(keeps_statistics: bool) -> None:
+    norm = nn.BatchNorm1d(8, track_running_stats=keeps_statistics)
+    assert of_samples(distilled, draws=True, first=norm) == set()
+    told = {"target = teacher(x)"} if keeps_statistics else set()
+    assert of_samples(distilled, draws=False, first=norm) == told
 
 
 @pytest.mark.parametrize("loss_of", [of_noisy_samples, of_what_the_host_says])

@@ -47,7 +47,8 @@ class SampleWork:
     def call(self, call: Call, results: Sequence[tuple[int, Tensor]], step: int) -> Origin:
         """To be told of every call, with the numbers of its results."""
         given = [self._origin(number, step, made=number not in call.fixed) for number in call.numbers]
-        origin = Origin.OTHERS if call.is_new else max(given, default=Origin.NEVER_CHANGES)
+        is_unknown = call.is_new or call.mixes_rows
+        origin = Origin.OTHERS if is_unknown else max(given, default=Origin.NEVER_CHANGES)
         if given and given[0] == Origin.NEVER_CHANGES and _picks_rows(call):
             origin = Origin.SAMPLES
         elif origin == Origin.SAMPLES and any(_is_of_pairs(call, result) for _, result in results):
