@@ -49,7 +49,8 @@ def _batch_size(job: Job, facts: dict[str, Any], argument: str) -> int:
     if value.isdigit() and int(value):
         return int(value)
     sizes = [loader.get("batch_size") for loader in facts.get("loaders") or []]
-    found = next(filter(None, sizes), None) or (facts.get("forward") or {}).get("batch_size")
+    forward = facts.get("forward") or {}
+    found = next(filter(None, sizes), None) or forward.get("training_batch_size") or forward.get("batch_size")
     if not found:
         raise DiagnoseError(
             "The recorded batch size is not known.",

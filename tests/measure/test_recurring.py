@@ -101,15 +101,17 @@ def test_the_average_step_holds_what_the_model_takes_of_collecting() -> None:
 
 
 def test_calls_of_the_model_with_fewer_samples_than_half_of_the_trainings() -> None:
-    def cost_ms(batch: int) -> Any:
+    def cost_ms(batch: int, **forward: int) -> Any:
         plain_ms = [40.0 if number % 10 == 5 else 10 for number in range(30)]
         lines = dict.fromkeys((5, 15, 25), EVALUATE)
-        one = looked_at(plain_ms, lines, batch=batch, forward={"count": 2, "batch_size": 64})
+        forward = {"count": 2, "batch_size": 64, **forward}
+        one = looked_at(plain_ms, lines, batch=batch, forward=forward)
         places = FACT_SELECTORS["small_evaluation_batches"].places(one)
         assert not isinstance(places, Missing)
         return [(place.line, place.ms_per_step) for place in places]
 
     assert cost_ms(1) == cost_ms(32) == [(12, pytest.approx(30 / 10))]
+    assert cost_ms(1, batch_size=1, training_batch_size=64) == cost_ms(1)  # most calls are the evaluation's
     assert cost_ms(33) == cost_ms(0) == []  # 0: the model was not seen to be given anything
 
 

@@ -218,6 +218,47 @@ def test_elements_of_all_tensors_given_to_a_model_with_parameters() -> None:
     assert (facts["shape_count"], facts["sample_count"]) == (2, 6)
 
 
+def test_batches_of_an_evaluation_are_told_apart_from_those_of_training() -> None:
+    """Two batches of 128 are trained on; a third model call of the loss's teacher and 50 samples one by one,
+    then a rest of 7, are not.
+    """
+    calls, frame = CallCounts(Places(str(SCRIPTS), str(SCRIPTS))), sys._getframe()
+    model, teacher = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)
+
+    def evaluate() -> None:
+        with torch.no_grad():
+            calls.forward(frame, (teacher, torch.ones(64, 2)), {})
+            for rows in [1] * 50 + [7]:
+                calls.forward(frame, (model.eval(), torch.ones(rows, 2)), {})
+        model.train()
+
+    def told() -> tuple[int, int, int, int]:
+        facts = calls.forward_facts()
+        return tuple(
+            facts[name]
+            for name in ("batch_size", "shape_count", "training_batch_size", "training_shape_count")
+        )
+
+    evaluate()
+    assert told() == (1, 2, 1, 2)  # nothing is trained
+    for _ in range(2):
+        calls.forward(frame, (model, torch.ones(128, 2)), {})
+        calls.backward()
+    assert told() == (1, 3, 128, 1)
+
+
+def test_a_model_that_is_trained_in_evaluation_mode_is_given_its_batches_in_training() -> None:
+    """As one whose statistics stay: a call with gradients is nearer to training than one without."""
+    calls, frame = CallCounts(Places(str(SCRIPTS), str(SCRIPTS))), sys._getframe()
+    model = torch.nn.Linear(2, 1).eval()
+    calls.forward(frame, (model, torch.ones(32, 2)), {})
+    calls.backward()
+    with torch.no_grad():
+        for _ in range(3):
+            calls.forward(frame, (model, torch.ones(1, 2)), {})
+    assert calls.forward_facts()["training_batch_size"] == 32
+
+
 def test_memory_is_read_after_a_step_and_costs_a_hundredth(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = itertools.count(0, 50_000)  # each look takes 50 µs
     monkeypatch.setattr(memory, "perf_counter_ns", lambda: next(clock))

@@ -36,7 +36,7 @@ def _batch_in_training(work: Recurring, measured: Measured) -> float:
         there = batch_elsewhere(measured.recording, line, work.looks)
         if there is not None:
             return there
-    return measured.number("forward_batch_size")
+    return measured.number("training_batch_size")
 
 
 def _calls_of_model(work: Recurring) -> Counter[Line]:
@@ -108,5 +108,5 @@ def _evaluation_batches_left(measured: Measured) -> Value | Missing:
     is_large = view.host["dur_ns"].to_numpy()[operators] >= SMALL_NS
     fixed_ns = total(intersect(dispatch_time(view), forward)) + SMALL_NS * int(np.count_nonzero(is_large))
     fixed = min(1.0, fixed_ns / whole_ns)
-    part = measured.needed("evaluation_batch_size") / measured.needed("forward_batch_size")
+    part = measured.needed("evaluation_batch_size") / measured.needed("training_batch_size")
     return part / (fixed + (1 - fixed) * part)

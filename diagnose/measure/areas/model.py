@@ -94,6 +94,22 @@ def _forward_shape_count(measured: Measured) -> Value | Missing:
     return _of_forwards(measured, "shape_count")
 
 
+def _in_training(measured: Measured, key: str) -> float | Missing:
+    """Of recordings that do not tell training apart, of all calls."""
+    told = _of_forwards(measured, f"training_{key}")
+    return _of_forwards(measured, key) if isinstance(told, Missing) else told
+
+
+@metric("training_batch_size", "count", "Most frequent first dimension of what training gives the model")
+def _training_batch_size(measured: Measured) -> Value | Missing:
+    return _in_training(measured, "batch_size")
+
+
+@metric("training_shape_count", "count", "Number of different shapes of what training gives the model")
+def _training_shape_count(measured: Measured) -> Value | Missing:
+    return _in_training(measured, "shape_count")
+
+
 @metric("forwards_per_shape", "count", "Model calls that were seen for each shape of its input")
 def _forwards_per_shape(measured: Measured) -> Value | Missing:
     calls, shapes = (known(_of_forwards(measured, key)) for key in ("count", "shape_count"))

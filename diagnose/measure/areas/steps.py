@@ -97,9 +97,15 @@ def _gpu_in_use(measured: Measured) -> Value | Missing:
 SHAPES_AT_MOST = 2  # of the model's input: the usual one, and that of an epoch's last batch
 
 
-@metric("shapes_differ", "yes/no", "The model got batches of more than two shapes (no if not recorded)")
+@metric(
+    "shapes_differ",
+    "yes/no",
+    "In training the model got more than two shapes of batches (no if not recorded)",
+)
 def _shapes_differ(measured: Measured) -> Value | Missing:
-    return ((measured.recording.facts.get("forward") or {}).get("shape_count") or 1) > SHAPES_AT_MOST
+    forward = measured.recording.facts.get("forward") or {}
+    count = forward.get("training_shape_count") or forward.get("shape_count") or 1
+    return count > SHAPES_AT_MOST
 
 
 @metric(

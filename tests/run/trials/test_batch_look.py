@@ -64,7 +64,7 @@ def test_what_is_not_tried(given: Tensor, with_graph: bool) -> None:
 def test_no_step_is_looked_at_for_nothing(shapes: list[tuple[int, ...]]) -> None:
     model = Net()
     look = looking_at(BatchLook, model)
-    look._calls._shapes.update((id(model), shape) for shape in shapes)
+    look._calls._shapes.update((id(model), shape, 2) for shape in shapes)
     assert not look.begin()
 
 
@@ -156,7 +156,7 @@ def test_pieces_of_an_update_are_tried_as_one_batch(
     for _ in range(updates):
         for optimizer in stepping:
             look._calls.optimizer(optimizer)
-    look._calls._shapes[id(model), (16, 6)] = pieces
+    look._calls._shapes[id(model), (16, 6), 2] = pieces
     look._calls._backwards = pieces
     assert look.begin() is (times is not None)
     if times is None:
@@ -177,7 +177,7 @@ def test_forwards_without_a_backward_each_are_no_pieces() -> None:
     optimizer = Counted()
     for _ in range(3):
         look._calls.optimizer(optimizer)
-    look._calls._shapes[id(model), (16, 6)] = 12
+    look._calls._shapes[id(model), (16, 6), 2] = 12
     look._calls._backwards = 6
     assert not look.begin()
 
@@ -192,6 +192,6 @@ def test_where_memory_is_short_nothing_is_tried(
     look = looking_at(BatchLook, model := Net())
     optimizer = Counted()
     look._calls.optimizer(optimizer)
-    look._calls._shapes[id(model), (16, 6)] = look._calls._backwards = 4
+    look._calls._shapes[id(model), (16, 6), 2] = look._calls._backwards = 4
     assert look.begin() is begins
     look.end()

@@ -36,6 +36,8 @@ from .sequences import Sequences
 
 _TYPES_AT_MOST = 10
 
+_Shapes = Counter[tuple[int, tuple[int, ...]]]  # calls, by the model's id and the shape of what it is given
+
 
 class CallCounts(Observer):
     """While marks are installed: counts forwards, backwards and fetches, sees which optimizers
@@ -64,7 +66,8 @@ class CallCounts(Observer):
         self._same_inputs.forget()
         self._sequences.forget()
         self.graphs.forget()
-        self._shapes: Counter[tuple[int, tuple[int, ...]]] = Counter()  # of the first tensor given, by model
+        # of the first tensor given, by model, and how much of two things speaks for training
+        self._shapes: Counter[tuple[int, tuple[int, ...], int]] = Counter()
         self._elements = 0  # given since they were taken last
 
     def forward(
@@ -81,7 +84,8 @@ class CallCounts(Observer):
         if id(module) in self._models:
             given = list(tensors_near((*args[1:], *kwargs.values())))
             if given and given[0].dim():
-                self._shapes[id(module), tuple(given[0].shape)] += 1
+                for_training = torch.is_grad_enabled() + module.training
+                self._shapes[id(module), tuple(given[0].shape), for_training] += 1
             with contextlib.suppress(Exception):  # a kind of tensor that does not tell its size
                 self._elements += sum(tensor.numel() for tensor in given)
             with contextlib.suppress(Exception):  # inference tensors have no version
@@ -136,10 +140,10 @@ class CallCounts(Observer):
         return elements, self._sequences.taken_elements()
 
     def pieces_per_update(self) -> int:
-        """How many batches of one size the one model is given for each update, each with a backward of its
-        own; 1 where they are not so.
+        """How many batches of one size the one model is given in training for each update, each with a
+        backward of its own; 1 where they are not so.
         """
-        counts = list(self._shapes.values())
+        counts = list(self._shapes_in_training().values())
         if len(self.optimizers()) != 1 or counts != [self._backwards] or not self._updates:
             return 1
         return max(1, round(self._backwards / self._updates))
@@ -153,11 +157,23 @@ class CallCounts(Observer):
         counts = {"backward": self._backwards, "fetch": self.feeding.batches(), "forward": self._forwards}
         return {name: count / steps if steps else None for name, count in counts.items()}
 
+    def _shapes_in_training(self) -> _Shapes:
+        """Of calls with gradients on and of models in training mode; where there is none, of those that have
+        more of both than others; of all where nothing goes backward.
+        """
+        most = max((for_training for *_, for_training in self._shapes), default=0) if self._backwards else 0
+        found: _Shapes = Counter()
+        for (model, shape, for_training), count in self._shapes.items():
+            if for_training >= most:
+                found[model, shape] += count
+        return found
+
     def forward_facts(self) -> dict[str, Any]:
-        first_dimensions: Counter[int] = Counter()
-        for (_, shape), count in self._shapes.items():
-            first_dimensions[shape[0]] += count
-        shape_counts = Counter(model for model, _ in self._shapes)
+        shapes: _Shapes = Counter()
+        for (model, shape, _), count in self._shapes.items():
+            shapes[model, shape] += count
+        in_training = self._shapes_in_training()
+        first_dimensions = _first_dimensions(shapes)
         return {
             "count": self._forwards,
             "grad_count": self._with_grad,
@@ -165,10 +181,12 @@ class CallCounts(Observer):
             "training_count": self._training,
             "backward_count": self._backwards,
             "saved_bytes": self.saved_bytes,
-            "batch_size": first_dimensions.most_common(1)[0][0] if first_dimensions else None,
-            "shape_count": max(shape_counts.values(), default=None),
+            "batch_size": _most_frequent(first_dimensions),
+            "shape_count": _shape_count(shapes),
+            "training_batch_size": _most_frequent(_first_dimensions(in_training)),
+            "training_shape_count": _shape_count(in_training),
             "sample_count": sum(size * count for size, count in first_dimensions.items())
-            if len(shape_counts) == 1
+            if len({model for model, _ in shapes}) == 1
             else None,
             "same_inputs": self._same_inputs.facts(),
             "sequences": self._sequences.facts(),
@@ -183,6 +201,22 @@ class CallCounts(Observer):
             model = known()
             if model is not None:
                 yield model, place
+
+
+def _first_dimensions(shapes: _Shapes) -> Counter[int]:
+    found: Counter[int] = Counter()
+    for (_, shape), count in shapes.items():
+        found[shape[0]] += count
+    return found
+
+
+def _most_frequent(first_dimensions: Counter[int]) -> int | None:
+    return first_dimensions.most_common(1)[0][0] if first_dimensions else None
+
+
+def _shape_count(shapes: _Shapes) -> int | None:
+    """Of the model that is given most different ones."""
+    return max(Counter(model for model, _ in shapes).values(), default=None)
 
 
 def model_facts(model: nn.Module, place: Place, seen: dict[int, list[Pair]]) -> dict[str, Any]:

@@ -30,8 +30,8 @@ class BatchLook(CopyLook):
         pieces = self._calls.pieces_per_update()
         self._accumulates = pieces > 1
         self._times = min(pieces, _PIECES_AT_MOST) if self._accumulates else _TIMES
-        is_small = self._accumulates or (told["batch_size"] or 0) <= _SAMPLES_AT_MOST
-        if not is_small or (told["shape_count"] or 0) > 1 or not _has_room(self._times):
+        is_small = self._accumulates or (told["training_batch_size"] or 0) <= _SAMPLES_AT_MOST
+        if not is_small or (told["training_shape_count"] or 0) > 1 or not _has_room(self._times):
             return []
         return small_enough(models)
 
