@@ -148,3 +148,19 @@ def test_the_bias_of_a_convolution_is_no_product() -> None:
     )
     assert measured.metric("fp32_convolutions_share") == pytest.approx(0.3)
     assert measured.metric("convolution_kernels_share") == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    ("norm_us", "dropout_us", "left"), [(300, 0, 1 / 3), (0, 100, 0.0), (300, 100, 0.25)]
+)
+def test_evaluation_mode_leaves_a_third_of_a_normalisation_and_nothing_of_dropout(
+    norm_us: int, dropout_us: int, left: float
+) -> None:
+    norm = f"main 100 {norm_us} op aten::batch_norm\n" if norm_us else ""
+    dropout = (
+        f"main 500 {dropout_us} op aten::dropout\nmain 500 {dropout_us} op aten::bernoulli_\n"
+        if dropout_us
+        else ""
+    )
+    timeline = f"main 0 1000 step ProfilerStep#1\nmain 5 900 mark forward@7\n{norm}{dropout}"
+    assert measured_case({"timeline": timeline}).number("training_mode_left") == pytest.approx(left)
