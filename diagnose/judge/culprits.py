@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from diagnose.measure.missing import Missing
 from diagnose.measure.selection import Selection, Selector
 from diagnose.measure.view import Rows
 
-LINE = ["file", "line", "function", "via"]
+TEXTS = ("file", "function", "via")  # that tell lines apart, beside their numbers
 MOST = 5  # lines named per finding; further ones cost less than these
 
 
@@ -63,33 +64,62 @@ def _from_events(measured: Measured, selector: Selector, ms_per_step: float) -> 
     view, rows = _located(measured, selector)
     if view is None or not len(rows):
         return ()
-    events = _places(view, selector, rows)
-    if not len(events):
+    events = _events(view, selector, rows)
+    if not len(events.rows):
         return ()
-    lines = events.groupby(LINE, sort=False, observed=True)
-    line, (_, step) = lines.ngroup().to_numpy(), np.unique(events["step"].to_numpy(), return_inverse=True)
-    by_step = np.zeros((lines.ngroups, int(step.max()) + 1), np.int64)
-    np.add.at(by_step, (line, step), events["dur_ns"].to_numpy())
-    places = events.iloc[np.unique(line, return_index=True)[1]]
-    known = places["line"].to_numpy() >= 0
+    number, first = events.by_line()
+    _, step = np.unique(events.step, return_inverse=True)
+    by_step = np.zeros((len(first), int(step.max()) + 1), np.int64)
+    np.add.at(by_step, (number, step), events.dur_ns)
+    known = events.line[first] >= 0
     cost_ns = _usual_ns(by_step, view.step_count)
     if not cost_ns[known].any():  # of few steps only
         cost_ns = by_step.sum(axis=1)
     mean_ns = np.where(cost_ns > 0, by_step.sum(axis=1), 0)
-    calls = np.bincount(line)
+    calls = np.bincount(number)
     costliest = [row for row in np.argsort(-cost_ns, kind="stable") if known[row] and cost_ns[row] > 0]
     return tuple(
         Culprit(
-            str(place["file"]),
-            int(place["line"]),
-            str(place["function"]),
+            file,
+            int(events.line[first[row]]),
+            function,
             int(calls[row]) / view.step_count,
             ms_per_step * float(mean_ns[row] / mean_ns.sum()),
-            str(place["via"]),
+            via,
         )
         for row in costliest[:MOST]
-        for place in [places.iloc[row]]
+        for file, function, via in [events.texts(first[row])]
     )
+
+
+class _Events(NamedTuple):
+    """Of each event: the row of ``table`` whose line it is of, the number of that line (-1 if it is not
+    known), its duration and its step.
+    """
+
+    table: pd.DataFrame
+    rows: Rows
+    line: Rows
+    dur_ns: Rows
+    step: Rows
+
+    def by_line(self) -> tuple[Rows, Rows]:
+        """A number for each event, the same for those of a line; and the first event of each number."""
+        number = pd.factorize(self.line)[0]
+        for name in TEXTS:
+            if name in self.table:
+                values = self.table[name].array
+                codes = values.codes[self.rows].astype(np.int64)
+                number = pd.factorize(number * (len(values.categories) + 1) + codes)[0]
+        return number, np.unique(number, return_index=True)[1]
+
+    def texts(self, event: int) -> tuple[str, str, str]:
+        """`TEXTS` of the event's line."""
+        row = int(self.rows[event])
+        file, function, via = (
+            str(self.table[name].iloc[row]) if name in self.table else "" for name in TEXTS
+        )
+        return file, function, via
 
 
 def _usual_ns(by_step: np.ndarray, step_count: int) -> np.ndarray:
@@ -118,33 +148,36 @@ def _located(measured: Measured, selector: Selector) -> tuple[Selection | None, 
     if detail is None or marked:
         return timeline, rows
     detail_rows = selector.rows(detail)
-    has_lines = len(detail_rows) and (_places(detail, selector, detail_rows)["line"] >= 0).any()
+    has_lines = len(detail_rows) and (_events(detail, selector, detail_rows).line >= 0).any()
     return (detail, detail_rows) if has_lines else (timeline, rows)
 
 
-def _places(view: Selection, selector: Selector, rows: Rows) -> pd.DataFrame:
-    """Per event: its duration, its step's number and the user's line it belongs to (line -1 if unknown). What
-    autograd does for an operator is of the line that calls the operator, where that is known.
-    """
+def _events(view: Selection, selector: Selector, rows: Rows) -> _Events:
+    """What autograd does for an operator is of the line that calls the operator, where that is known."""
     if selector.table == "calls":
-        calls = view.calls[["file", "line", "function", "dur_ns", "start_ns"]].iloc[rows]
-        return calls.assign(via="", step=steps_of(view, calls["start_ns"].to_numpy()))
-    on_device = selector.table == "device"
-    events = (view.device if on_device else view.host)[["start_ns", "dur_ns"]].iloc[rows]
-    host_rows = rows
+        line, dur_ns, start_ns = (
+            view.calls[name].to_numpy()[rows] for name in ("line", "dur_ns", "start_ns")
+        )
+        return _Events(view.calls, rows, line, dur_ns, steps_of(view, start_ns))
+    host_rows, on_device = rows, selector.table == "device"
     if on_device:
-        device = view.device[["op", "launch"]].iloc[rows]
-        host_rows = np.where(device["op"] >= 0, device["op"], device["launch"]).astype(np.int64)
+        op, launch = (view.device[name].to_numpy()[rows] for name in ("op", "launch"))
+        host_rows = np.where(op >= 0, op, launch).astype(np.int64)
     if not len(view.host):
-        host_rows, events = rows[:0], events[:0]
+        host_rows, rows = rows[:0], rows[:0]
+    lines = view.host["line"].to_numpy()
     if len(host_rows):
         forward = np.where(host_rows >= 0, forward_of(view)[host_rows], -1)
-        known = (forward >= 0) & (view.host["line"].to_numpy()[forward] >= 0)
+        known = (forward >= 0) & (lines[forward] >= 0)
         host_rows = np.where(known, forward, host_rows)
-    places = view.host[LINE].iloc[np.maximum(host_rows, 0)].reset_index(drop=True)
+    of_events = view.device if on_device else view.host
+    dur_ns, start_ns = (of_events[name].to_numpy()[rows] for name in ("dur_ns", "start_ns"))
     windows = view.windows if on_device else view.host_windows
-    return places.assign(
-        line=np.where(host_rows >= 0, places["line"], -1),
-        dur_ns=events["dur_ns"].to_numpy(),
-        step=np.searchsorted(windows[:, 0], events["start_ns"].to_numpy(), side="right") - 1,
+    located = np.maximum(host_rows, 0)
+    return _Events(
+        view.host,
+        located,
+        np.where(host_rows >= 0, lines[located], -1),
+        dur_ns,
+        np.searchsorted(windows[:, 0], start_ns, side="right") - 1,
     )

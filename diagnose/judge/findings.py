@@ -118,8 +118,28 @@ def _judged(rule: Rule, above: list[Rule], measured: Measured) -> Finding:
 
 
 def finding(rule: Rule, measured: Measured, above: Sequence[Rule] = ()) -> Finding:
-    """The rule's state: quiet if any condition is known to fail, else abstaining
-    if anything is missing, else firing.
+    """What the rule finds; where it fires with its advice for this recording, the time and the lines.
+    ``above``: the rules that it refines.
+    """
+    found = by_conditions(rule, measured)
+    if found.state != "fires":
+        return found
+    rule = replace(rule, fix=advice(rule, measured), saving=as_tried(rule.saving, measured))
+    attributed_ms = _attributed_ms_of(rule, above, measured)
+    blamed = SELECTORS[rule.selector] if rule.selector in SELECTORS else FACT_SELECTORS[rule.selector]
+    return replace(
+        found,
+        rule=rule,
+        ms_per_step=attributed_ms,
+        culprits=culprits(measured, blamed, attributed_ms or 0.0),
+        row=(rule, *above)[-1].refines,
+        left=left_of(rule.saving, measured, "guess"),
+    )
+
+
+def by_conditions(rule: Rule, measured: Measured) -> Finding:
+    """The rule's state and evidence alone: quiet if any condition is known to fail, else abstaining if
+    anything is missing, else firing.
 
     How often something happens per step is not known where nothing marks the steps. A rule whose conditions
     also ask what that costs, and which it costs, is judged without its count.
@@ -136,19 +156,7 @@ def finding(rule: Rule, measured: Measured, above: Sequence[Rule] = ()) -> Findi
     for _, value in values:
         if isinstance(value, Missing) and not (costs and value.at_most is not None):
             return Finding(rule, "abstains", evidence, abstains_for=value)
-    rule = replace(rule, fix=advice(rule, measured), saving=as_tried(rule.saving, measured))
-    attributed_ms = _attributed_ms_of(rule, above, measured)
-    blamed = SELECTORS[rule.selector] if rule.selector in SELECTORS else FACT_SELECTORS[rule.selector]
-    row = (rule, *above)[-1].refines
-    return Finding(
-        rule,
-        "fires",
-        evidence,
-        attributed_ms,
-        culprits(measured, blamed, attributed_ms or 0.0),
-        row=row,
-        left=left_of(rule.saving, measured, "guess"),
-    )
+    return Finding(rule, "fires", evidence)
 
 
 def advice(rule: Rule, measured: Measured) -> Advice:

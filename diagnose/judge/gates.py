@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from diagnose.errors import DiagnoseError
-from diagnose.judge.findings import finding
+from diagnose.judge.findings import advice, by_conditions, finding
 from diagnose.judge.rules import Condition, Rule
 from diagnose.judge.timelines import measured_case
 from diagnose.measure.measured import Measured
@@ -39,21 +39,25 @@ def cases_of(rule_id: str, folder: Path) -> Cases:
 
 def untrue_cases(rule: Rule, cases: Cases) -> list[str]:
     return [
-        f"case {case['name']!r} is {_state(rule, measured)}, not {case['expect']}: "
-        + _evidence(rule, measured)
+        f"case {case['name']!r} is {state}, not {case['expect']}: " + _evidence(rule, measured)
         for case, measured in cases
-        if _state(rule, measured) != case["expect"]
+        if (state := finding(rule, measured).state) != case["expect"]  # with all that a report asks
     ]
 
 
 def missing_cases(rule: Rule, cases: Cases) -> list[str]:
     """A case that fires and one that is quiet; one that abstains where something can be missing."""
-    expected, bare = {case["expect"] for case, _ in cases}, measured_case(BARE)
-    unknown = sorted({one.metric for one in rule.when if isinstance(bare.metric(one.metric), Missing)})
+    expected = {case["expect"] for case, _ in cases}
+    unknown = sorted({one.metric for one in rule.when if isinstance(_bare().metric(one.metric), Missing)})
     lacking = [f"no case is expected to be {state}" for state in ("fires", "quiet") if state not in expected]
     if unknown and "abstains" not in expected:
         lacking.append(f"no case abstains, and {', '.join(unknown)} can be missing")
     return lacking
+
+
+@functools.cache
+def _bare() -> Measured:
+    return measured_case(BARE)
 
 
 def idle_conditions(rule: Rule, cases: Cases) -> list[str]:
@@ -83,7 +87,7 @@ def loose_thresholds(rule: Rule, cases: Cases) -> list[str]:
 
 def unused_advice(rule: Rule, cases: Cases) -> list[str]:
     """Advice for a context (`[[fix.instead]]`) that no case which fires is given."""
-    given = [finding(rule, measured).rule.fix for case, measured in cases if case["expect"] == "fires"]
+    given = [advice(rule, measured) for case, measured in cases if case["expect"] == "fires"]
     return [
         f"add a case that fires and is told {instead.advice.title!r}"
         for instead in rule.instead
@@ -117,7 +121,7 @@ def complaints(rule: Rule, folder: Path) -> list[str]:
 
 
 def _state(rule: Rule, measured: Measured) -> str:
-    return finding(rule, measured).state
+    return by_conditions(rule, measured).state
 
 
 def _evidence(rule: Rule, measured: Measured) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,17 +80,14 @@ def merged(host: pd.DataFrame, process: Sequence[Any], step_number: Rows) -> tup
 def _numbered_twice(host: pd.DataFrame, step_number: Rows) -> bool:
     """Whether two step ranges of a thread, of which none is in the other, have the same number."""
     rows = np.flatnonzero(step_number >= 0)
-    ranges = pd.DataFrame({"thread": host["tid"].to_numpy()[rows], "number": step_number[rows]})
-    ranges["start"] = host["start_ns"].to_numpy()[rows]
-    ranges["end"] = ranges["start"] + host["dur_ns"].to_numpy()[rows]
-    ranges = ranges.sort_values(["thread", "number", "start"], kind="stable")
-    same = (ranges[["thread", "number"]] == ranges[["thread", "number"]].shift()).all(axis=1)
-    later = (ranges["start"] > ranges["start"].shift()) & (ranges["end"] > ranges["end"].shift())
-    return bool((same & later).any())
+    thread, start, duration = (host[name].to_numpy()[rows] for name in ("tid", "start_ns", "dur_ns"))
+    ranges = np.stack([thread, step_number[rows], start, start + duration])
+    steps = np.diff(ranges[:, np.lexsort(ranges[2::-1])])  # from each to the next in thread, number, start
+    return bool(((steps[:2] == 0).all(axis=0) & (steps[2:] > 0).all(axis=0)).any())
 
 
 def named(rows: pd.DataFrame, pattern: str) -> NDArray[np.bool_]:
     """Which rows have a name that begins with the pattern (tested once per distinct name)."""
-    names = rows["name"].cat
-    begins = names.categories.astype(str).str.match(pattern)
-    return np.append(begins, False)[names.codes.to_numpy()].astype(bool)
+    names, begins = rows["name"].cat, re.compile(pattern).match
+    matches = [begins(str(name)) is not None for name in names.categories]
+    return np.array([*matches, False])[names.codes.to_numpy()]

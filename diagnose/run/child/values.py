@@ -336,7 +336,7 @@ def _sample_of(tensor: torch.Tensor, step: int) -> Sample:
     others_have_it = storage.is_shared() or not storage.resizable()  # as NumPy
     if others_have_it and tensor.nbytes <= _SUMMED_BYTES:
         written = numbers.contiguous().flatten().view(torch.uint8).numpy()
-        return Sample(_ANY_TIME, torch.tensor(zlib.crc32(written)))
+        return Sample(_ANY_TIME, torch.tensor(zlib.crc32(written.data)))
     at = torch.linspace(0, max(count - 1, 0), min(count, _SAMPLED), dtype=torch.float64).long()
     return Sample(_ANY_TIME if others_have_it else step, numbers.take(at))
 

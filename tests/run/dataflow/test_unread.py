@@ -294,6 +294,15 @@ def test_what_is_read_somehow_is_not_dropped(how: str, capsys: pytest.CaptureFix
     assert unread_of(step, step, "dropped") == {}
 
 
+@pytest.fixture(autouse=True)
+def _threads_of_other_tests_are_not_the_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask keeps its own for good."""
+    threads, there = threading.enumerate, set(threading.enumerate()) - {threading.main_thread()}
+    monkeypatch.setattr(
+        threading, "enumerate", lambda: [thread for thread in threads() if thread not in there]
+    )
+
+
 def test_what_is_computed_without_gradients_and_dropped() -> None:
     """As the reconstruction of a frozen model of which only the code is used."""
 
