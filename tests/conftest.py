@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from diagnose.commands.pandas_alone import import_pandas_alone
+
+import_pandas_alone()  # as in every process of ours
+
 LIVE_FIXTURES = {"browser", "client", "no_process_left", "on_stubs", "run_script", "wheel"}
 LIVE_FILES = {
     "fixes/test_samples.py",
