@@ -46,9 +46,10 @@ from diagnose.measure.page_faults import kept_away_ms
 from diagnose.measure.recording import Recording, rank_folders
 from diagnose.measure.sources import Sources
 from diagnose.measure.spread import row_noise_ms
+from diagnose.predict.on_average import longer_ms
 from diagnose.predict.plan import Assessed
 from diagnose.predict.prediction import Prediction
-from diagnose.predict.saving import more_on_average_ms
+from diagnose.predict.saving import seldom_of
 from diagnose.predict.utilisation import throughput
 from diagnose.run.child.steps.step_clock import StepClock
 from diagnose.trace.collector import collector_at_rest
@@ -380,8 +381,7 @@ def _average_ms(assessed: list[Assessed], prediction: Prediction) -> float | Non
     if prediction.missing:
         return None
     planned = [one.finding for one in assessed if one.group == "plan"]
-    more_ms = sum(more_on_average_ms(finding, prediction.measured) for finding in planned)
-    return prediction.recorded_ms + more_ms
+    return prediction.recorded_ms + longer_ms(seldom_of(one, prediction.measured) for one in planned)
 
 
 def _plan_row(finding: model.Finding, assessed: Assessed, average_ms: float | None) -> model.PlanRow:

@@ -117,6 +117,8 @@ class Saving:
     ``tried``: the metric that stands for both where the run has tried the fix; empty in a finding where it
     has not.
 
+    ``within``: rules about all of what only some steps have, of which this is about a part; it counts once.
+
     step: the saving is time of every step. average: of some steps only, so of the average step but not of the
     usual one. component: what is gained is not known in step time. hypothetical: costs nothing on this
     machine, would on a GPU. information: nothing is wrong.
@@ -129,6 +131,7 @@ class Saving:
     because: str = ""
     formats: tuple[str, str] | None = None
     tried: str = ""
+    within: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -321,7 +324,7 @@ def _instead(data: Mapping[str, Any], where: str) -> Instead:
 
 def _saving(data: Mapping[str, Any], where: str) -> Saving:
     where = f"{where}: [saving]"
-    _keys(data, {"edit", "scope"}, {"ratio", "between", "because", "formats", "tried"}, where)
+    _keys(data, {"edit", "scope"}, {"ratio", "between", "because", "formats", "tried", "within"}, where)
     given = {"ratio", "between"} & set(data)
     if given and "because" not in data:
         raise DiagnoseError(
@@ -353,6 +356,7 @@ def _saving(data: Mapping[str, Any], where: str) -> Saving:
         because=data.get("because", BECAUSE.get(data["edit"], "")).strip(),
         formats=_formats(data["formats"], where) if "formats" in data else None,
         tried=known_name(data["tried"], METRICS, f"{where}: tried") if "tried" in data else "",
+        within=tuple(data.get("within", ())),
     )
 
 

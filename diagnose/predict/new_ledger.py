@@ -20,7 +20,7 @@ import pandas as pd
 from diagnose.measure.ledger import COMPILATION, Ledger, step_ledger
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import NO_ROWS, Rows, View
-from diagnose.predict.prediction import Change, Prediction
+from diagnose.predict.prediction import Change, Prediction, saved_on_average_ms
 from diagnose.predict.replay import ROUNDS, STEADY_ROUNDS, Edit, Replay
 from diagnose.trace.schema import Trace
 
@@ -62,7 +62,7 @@ def changed_ledger(
 
     A row is what was recorded of all complete steps and how it changes between two replays, which are of some
     of these steps. Rows that this would make negative are 0, and the others pay for it; so they do for what
-    only some steps take (`Change.average_ms`). Where the host ran ahead of the GPU the recorded steps are
+    only some steps take (`Change.seldom`). Where the host ran ahead of the GPU the recorded steps are
     shorter than steady ones: then the rows are those of the replay.
     """
     recorded_ms = {row: prediction.measured.row_ms(row) for row in now.rows_ms}
@@ -72,7 +72,7 @@ def changed_ledger(
         rows_ms = {row: recorded_ms[row] + then.rows_ms[row] - now.rows_ms[row] for row in now.rows_ms}
         # a simulated wait for worker processes may fall short of the recorded one
         rows_ms["input_wait"] -= short_ms
-    return _adding_up(rows_ms, sum(then.rows_ms.values()) - sum(change.average_ms for change in changes))
+    return _adding_up(rows_ms, sum(then.rows_ms.values()) - saved_on_average_ms(changes))
 
 
 def replayed(prediction: Prediction, changes: Iterable[Change] = ()) -> Replayed:

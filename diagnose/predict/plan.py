@@ -11,7 +11,7 @@ from diagnose.judge.rules import SAFETIES
 from diagnose.judge.terms import SEVERITIES, Group, Severity
 from diagnose.measure.measured import Measured
 from diagnose.predict.bound import at_most_ms
-from diagnose.predict.prediction import Change, Prediction
+from diagnose.predict.prediction import Change, Prediction, saved_on_average_ms
 from diagnose.predict.saving import Saving, change_of, more_on_average_ms, saving_of
 from diagnose.trace.collector import collector_at_rest
 
@@ -112,7 +112,7 @@ def _planned(
             more_ms = _at_stake(_gain_ms(change, made, prediction), one)
             more_ms += _correction_ms(one, change, prediction, proven_ms)
             made = [*made, change]
-            whole_ms = prediction.recorded_ms + sum(one.average_ms for one in made)
+            whole_ms = prediction.recorded_ms + saved_on_average_ms(made)
             total_ms += min(max(0.0, more_ms), whole_ms - total_ms)
             rows.append(replace(one, cumulative_ms=total_ms, change=change))
         alone_ms = sum(_gain_ms(changes[one.finding.rule.id], [], prediction) for one in chosen)

@@ -18,6 +18,7 @@ from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
 from diagnose.predict.device_lanes import DeviceLanes, device_lanes
 from diagnose.predict.edits import Events, events_of
 from diagnose.predict.loading import Loading, fetch_series_ms
+from diagnose.predict.on_average import Seldom, saved_ms
 from diagnose.predict.recorded import host_windows, recorded_graph
 from diagnose.predict.replay import Edit, Pace, Replay
 from diagnose.predict.retiming import left_by_roofline
@@ -40,14 +41,18 @@ NOT_TOLD = (
 @dataclass(frozen=True)
 class Change:
     """A fix as a replay sees it: edits of the recorded work, worker processes for the loader (None: as
-    many as there are) and how well they turn out, or what only some steps take beyond the usual, ms of the
-    average step.
+    many as there are) and how well they turn out, or of what only some steps have.
     """
 
     edits: tuple[Edit, ...] = ()
     workers: int | None = None
     outcome: Outcome = "guess"
-    average_ms: float = 0.0
+    seldom: Seldom | None = None
+
+
+def saved_on_average_ms(changes: Iterable[Change]) -> float:
+    """By those of what only some steps have, ms of the average step."""
+    return saved_ms(change.seldom for change in changes if change.seldom is not None)
 
 
 class Prediction:
@@ -107,7 +112,7 @@ class Prediction:
     def step_ms(self, changes: Iterable[Change] = ()) -> float:
         """A steady step with all these changes made, less what they gain of the average step only."""
         changes = list(changes)
-        return self.steady(changes)[1] - sum(change.average_ms for change in changes)
+        return self.steady(changes)[1] - saved_on_average_ms(changes)
 
     def steady(self, changes: Iterable[Change] = ()) -> tuple[list[Edit], float]:
         """The edits to replay for these changes, and the step: longer than that replay where it

@@ -20,6 +20,7 @@ from diagnose.measure.selection import SELECTORS, Selection
 from diagnose.measure.view import Intervals, Rows
 from diagnose.predict.bound import at_most_ms
 from diagnose.predict.edits import EDITS, Events
+from diagnose.predict.on_average import Seldom
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import Edit, Line
 from diagnose.predict.widths import Width, is_guess, times_odds, width_of
@@ -74,6 +75,12 @@ def saving_of(finding: Finding, prediction: Prediction) -> Saving | None:
 def stepped_ms(finding: Finding, prediction: Prediction) -> float:
     """The step that the saving comes off: what only some steps have is of the average one."""
     return prediction.recorded_ms + more_on_average_ms(finding, prediction.measured)
+
+
+def seldom_of(finding: Finding, measured: Measured) -> Seldom:
+    """What the finding is about of what only some steps have; nothing is saved of it yet."""
+    rule = finding.rule
+    return Seldom(rule.id, more_on_average_ms(finding, measured), 0.0, rule.saving.within)
 
 
 def more_on_average_ms(finding: Finding, measured: Measured) -> float:
@@ -144,7 +151,8 @@ def change_of(finding: Finding, prediction: Prediction, outcome: Outcome = "gues
     ):
         return None
     if saving.scope == "average":
-        return Change(average_ms=finding.ms_per_step * (1 - left_of(saving, measured, outcome)))
+        saved_ms = finding.ms_per_step * (1 - left_of(saving, measured, outcome))
+        return Change(seldom=replace(seldom_of(finding, measured), saved_ms=saved_ms))
     if saving.edit == "overlap":
         workers = prediction.enough_workers()
         return Change(workers=workers, outcome=outcome) if workers else None

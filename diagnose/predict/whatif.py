@@ -24,10 +24,11 @@ from diagnose.measure.selection import SELECTORS, Selection, Selector
 from diagnose.measure.view import NO_ROWS, Rows, category_matches
 from diagnose.predict.edits import EDITS, Events, blocked_time, retimed
 from diagnose.predict.new_ledger import ledger_after
+from diagnose.predict.on_average import longer_ms
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.ranks import Ranks
 from diagnose.predict.replay import Edit
-from diagnose.predict.saving import OUTCOMES, change_of, events_in, host_work, more_on_average_ms, saving_of
+from diagnose.predict.saving import OUTCOMES, change_of, events_in, host_work, saving_of, seldom_of
 from diagnose.predict.widths import Width, width_of
 from diagnose.trace.distinct import distinct
 from diagnose.trace.intervals import intersect
@@ -115,7 +116,7 @@ def what_if(questions: Sequence[Question], prediction: Prediction) -> Answer:
     steps = {outcome: prediction.step_ms(made) + seldom_ms for outcome, made in changes.items()}
     range_ms = _range_ms(now_ms, steps, questions, prediction)
     rows_now_ms = ledger_after(prediction)
-    of_each_step = [replace(change, average_ms=0.0) for change in changes["guess"]]
+    of_each_step = [replace(change, seldom=None) for change in changes["guess"]]
     return Answer(
         asked=tuple(
             Asked(question, _now_ms(question, prediction.measured, rows_now_ms), _is_fix(question))
@@ -137,7 +138,7 @@ def what_if(questions: Sequence[Question], prediction: Prediction) -> Answer:
 def _seldom_ms(questions: Sequence[Question], measured: Measured) -> float:
     """By which the average step is longer than a usual one, for what is asked about."""
     rules = {question.name for question in questions if _is_fix(question)}
-    return sum(more_on_average_ms(_judged(_rules()[name], measured), measured) for name in sorted(rules))
+    return longer_ms(seldom_of(_judged(_rules()[name], measured), measured) for name in sorted(rules))
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from diagnose.judge.timelines import measured_case, trace_from_text
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording, load_recording
 from diagnose.predict.new_ledger import changed_ledger, ledger_after, replayed, replayed_with
+from diagnose.predict.on_average import Seldom
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import ROUNDS, Edit
 from diagnose.trace.schema import Trace
@@ -174,7 +175,7 @@ def test_what_happens_inside_a_wait_is_stretched_with_it() -> None:
 
 
 def test_what_only_some_steps_take_is_taken_from_all_rows(step: Prediction) -> None:
-    assert us(ledger_after(step, [Change(average_ms=0.02)])) == {
+    assert us(ledger_after(step, [Change(seldom=Seldom("", 0.02, 0.02))])) == {
         "compute": 24,
         "exposed_copies": 16,
         "launch_bound": 20,

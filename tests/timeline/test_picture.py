@@ -20,6 +20,7 @@ from diagnose.measure.measured import Measured
 from diagnose.measure.recording import FETCH_RECORD, Recording, load_recording
 from diagnose.measure.sources import Sources
 from diagnose.pipeline import Analysis
+from diagnose.predict.on_average import Seldom
 from diagnose.predict.plan import Assessed, assess
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import Edit
@@ -148,7 +149,7 @@ def test_fixes_that_cannot_be_replayed_are_passed_over(step: Trace) -> None:
     change = Change((Edit(events=kernels(step, "a"), event_ratio=0.5),))
     measured = Measured(Recording(Path("trace.json"), timeline=step))
     finding = Finding(RULES["input-wait-no-workers"], "fires")
-    changes = [change, None, change, Change(average_ms=0.01)]
+    changes = [change, None, change, Change(seldom=Seldom("", 0.01, 0.01))]
     plan = [Assessed(finding, None, None, None, None, "plan", None, change=one) for one in changes]
     one = picture(measured, Prediction(measured), plan, Sources(measured.recording))
     assert [version["title"] for version in one["versions"]] == [
