@@ -14,6 +14,7 @@ from diagnose.measure.measured import FactSelector, Measured
 from diagnose.measure.missing import Missing
 from diagnose.measure.selection import Selection, Selector
 from diagnose.measure.view import Rows
+from diagnose.trace.distinct import alike, codes_of, first_of
 
 TEXTS = ("file", "function", "via")  # that tell lines apart, beside their numbers
 MOST = 5  # lines named per finding; further ones cost less than these
@@ -105,13 +106,9 @@ class _Events(NamedTuple):
 
     def by_line(self) -> tuple[Rows, Rows]:
         """A number for each event, the same for those of a line; and the first event of each number."""
-        number = pd.factorize(self.line)[0]
-        for name in TEXTS:
-            if name in self.table:
-                values = self.table[name].array
-                codes = values.codes[self.rows].astype(np.int64)
-                number = pd.factorize(number * (len(values.categories) + 1) + codes)[0]
-        return number, np.unique(number, return_index=True)[1]
+        texts = [codes_of(self.table[name])[self.rows] for name in TEXTS if name in self.table]
+        number = alike(self.line, *texts)
+        return number, first_of(number)
 
     def texts(self, event: int) -> tuple[str, str, str]:
         """`TEXTS` of the event's line."""

@@ -197,6 +197,8 @@ def load_rules(*folders: Path) -> dict[str, Rule]:
         known_name(rule.refines, [WHOLE_STEP, *TITLES, *rules], f"{rule.id}: refines")
         if isinstance(rule.rest, str):
             known_name(rule.rest, [LAST, *rules], f"{rule.id}: rest")
+        for whole in rule.saving.within:
+            known_name(whole, rules, f"{rule.id}: within")
     return rules
 
 

@@ -144,18 +144,24 @@ class PlainTime:
         )
 
     def _of_row_ms(self, row: str, intervals: Intervals) -> float:
-        whole = self.events.view.ledger.rows[row]
-        whole_ms, asked_ms = (self.events.left_ms(asked, self.parts[row]) for asked in (whole, intervals))
-        if whole_ms <= 0:
+        whole_ms, slept_ms = self._whole_rows_ms[row]
+        if whole_ms <= 0 or not len(intervals):
             return 0.0
-        slept_ms, asked_slept_ms = (
-            min(self.events.slept_ms(asked), left)
-            for asked, left in ((whole, whole_ms), (intervals, asked_ms))
-        )
+        asked_ms, asked_slept_ms = self._left_and_slept_ms(row, intervals)
         if slept_ms >= min(whole_ms, self.rows_ms[row]):  # it slept less in the plain step
             return self.rows_ms[row] * min(1.0, asked_ms / whole_ms)
         pace = (self.rows_ms[row] - slept_ms) / (whole_ms - slept_ms)
         return min(self.rows_ms[row], asked_slept_ms + (asked_ms - asked_slept_ms) * pace)
+
+    @cached_property
+    def _whole_rows_ms(self) -> dict[str, tuple[float, float]]:
+        rows = self.events.view.ledger.rows
+        return {row: self._left_and_slept_ms(row, intervals) for row, intervals in rows.items()}
+
+    def _left_and_slept_ms(self, row: str, intervals: Intervals) -> tuple[float, float]:
+        """Of a part of the recorded row, what it takes without the cost of its events; and asleep."""
+        left_ms = self.events.left_ms(intervals, self.parts[row])
+        return left_ms, min(self.events.slept_ms(intervals), left_ms)
 
 
 def timeline_time(

@@ -41,6 +41,8 @@ def union(a: ArrayLike) -> Intervals:
 def intersect(a: ArrayLike, b: ArrayLike) -> Intervals:
     """The time covered by both ``a`` and ``b``."""
     left, right = sorted((union(a), union(b)), key=len, reverse=True)
+    if not len(right):
+        return _NOTHING
     # Both are sorted and disjoint, so the intervals of one that overlap one of the other are consecutive.
     if len(right) * _MANY < len(left):
         begin = np.searchsorted(left[:, 1], right[:, 0], side="right")

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from diagnose.measure.autograd import operators_with_backward
 from diagnose.measure.measured import FactPlace, Measured, Value, metric
@@ -21,6 +20,7 @@ from diagnose.measure.missing import NO_SHAPES, NO_STEPS, Missing
 from diagnose.measure.recurring import seen_share
 from diagnose.measure.selection import SELECTORS, Selection, ledger_row, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, once, started_in
+from diagnose.trace.distinct import alike, codes_of, first_of
 from diagnose.trace.intervals import covered_before, intersect, total
 from diagnose.trace.nesting import innermost
 
@@ -179,41 +179,43 @@ def line_times(view: Selection, rows: Rows, within: Intervals) -> list[LineTime]
 
 def by_line(view: Selection, rows: Rows, cost: np.ndarray, whole: float) -> list[LineTime]:
     """The lines that make these calls, costliest first. ``cost``: of each call, in the unit of ``whole``."""
-    calls = view.calls.iloc[rows].assign(cost=cost)
-    undelayed = _undelayed(calls)
-    whole -= float(calls["cost"].sum() - undelayed.sum())
+    place = alike(*(codes_of(view.calls[name])[rows] for name in PLACE))
+    callee = alike(place, codes_of(view.calls["callee"])[rows])  # of each place apart
+    undelayed = _undelayed(callee, cost)
+    whole -= float(cost.sum() - undelayed.sum())
     if whole <= 0 or not len(rows):
         return []
-    calls["cost"] = undelayed
-    calls["step"] = steps_of(view, calls["start_ns"].to_numpy())
-    costs = calls.pivot_table(
-        values="cost", index=PLACE, columns="step", aggfunc="sum", observed=True, sort=False
+    step = steps_of(view, view.calls["start_ns"].to_numpy()[rows])
+    by_step = np.zeros((int(place.max()) + 1, view.step_count))
+    np.add.at(by_step, (place, step), undelayed)
+    steps = np.sort(by_step, axis=1)
+    shares, typical = (
+        steps.sum(axis=1) / whole,
+        steps[:, (view.step_count - 1) // 2] * view.step_count / whole,
     )
-    callees = (
-        calls.groupby([*PLACE, "callee"], observed=True, sort=False)["cost"]
-        .sum()
-        .sort_values(ascending=False, kind="stable")
-    )
-    named = callees.reset_index().drop_duplicates(PLACE).set_index(PLACE)["callee"]
-    counts = calls.groupby(PLACE, observed=True, sort=False).size()
+    counts = np.bincount(place) / view.step_count
+    first = first_of(callee)
+    costliest_first = first[np.lexsort((-np.bincount(callee, undelayed), place[first]))]
+    most = costliest_first[np.searchsorted(place[costliest_first], np.arange(len(counts)))]  # of each place
     found = []
-    for place, by_step in zip(costs.index, costs.to_numpy(), strict=True):
-        there = ~np.isnan(by_step)
-        steps = np.sort(np.concatenate([by_step[there], np.zeros(view.step_count - there.sum())]))
-        typical = steps[(len(steps) - 1) // 2] * len(steps)
-        times = (float(counts[place]) / view.step_count, float(steps.sum()) / whole, float(typical) / whole)
-        found.append(LineTime(str(place[0]), int(place[1]), str(place[2]), *times, str(named[place])))
-    return sorted((one for one in found if one.share > 0), key=lambda one: -one.share)
+    for at in np.argsort(-shares, kind="stable").tolist():
+        if shares[at] > 0:
+            row = int(rows[most[at]])
+            file, line, function, called = (view.calls[name].iloc[row] for name in (*PLACE, "callee"))
+            times = (float(counts[at]), float(shares[at]), float(typical[at]))
+            found.append(LineTime(str(file), int(line), str(function), *times, str(called)))
+    return found
 
 
-def _undelayed(calls: pd.DataFrame) -> np.ndarray:
-    """Each call's cost, of one that takes far longer than its like only what is credible:
+def _undelayed(alike_calls: np.ndarray, cost: np.ndarray) -> np.ndarray:
+    """Each call's cost, of one that takes far longer than its like (the same number) only what is credible:
     the rest is a pause that fell into it.
     """
-    alike = calls.groupby([*PLACE, "callee"], observed=True, sort=False)["cost"]
-    usual, count = alike.transform("median").to_numpy(), alike.transform("size").to_numpy()
-    cost = calls["cost"].to_numpy()
-    return np.where(count >= ENOUGH_ALIKE, np.minimum(cost, PAUSE * usual), cost)
+    count = np.bincount(alike_calls)
+    ordered, begin = cost[np.lexsort((cost, alike_calls))], np.cumsum(count) - count
+    usual = (ordered[begin + (count - 1) // 2] + ordered[begin + count // 2]) / 2
+    credible = np.where(count >= ENOUGH_ALIKE, PAUSE * usual, np.inf)
+    return np.minimum(cost, credible[alike_calls])
 
 
 def short_callee(callee: str) -> str:
