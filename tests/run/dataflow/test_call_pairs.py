@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from diagnose.run.child.products.pair_ways import inverse_ways, pooling_ways
+from diagnose.run.child.products.pair_ways import inverse_ways, pooled_product_ways, pooling_ways
 from diagnose.run.child.products.summed_rows import Sums, summed_ways
 from tests.run.dataflow.looking import call_of, seen
 
@@ -243,6 +243,51 @@ def test_a_layer_whose_rows_are_added_up(pool: Callable[[Tensor], Tensor]) -> No
     left = left_of(step, "pooled")
     assert "embedded = layer(sets)" in left and len(left) == 2
     assert all(share < 0.6 for share in left.values())
+
+
+@pytest.mark.parametrize(
+    ("product", "pool"),
+    [
+        (lambda rows, weights: rows.bmm(weights), lambda product: product.sum(1)),
+        (lambda rows, weights: rows @ weights[0], lambda product: product.mean((0, 1))),
+        (lambda rows, weights: weights.mT @ rows.mT, lambda product: torch.sum(product, dim=-1)),
+    ],
+    ids=["rows", "rows of all", "columns"],
+)
+def test_a_product_whose_rows_or_columns_are_added_up(
+    product: Callable[[Tensor, Tensor], Tensor], pool: Callable[[Tensor], Tensor]
+) -> None:
+    """128 rows, or 8192, become one before 64 x 128 multiplications for each."""
+    rows, weights = torch.rand(64, 128, 64, requires_grad=True), torch.rand(64, 64, 128)
+
+    def step() -> None:
+        scores = product(rows, weights)
+        pool(scores).sum().backward()
+
+    ((line, left),) = left_of(step, "pooled").items()
+    assert line.startswith("(lambda rows, weights: ") and left < 0.7
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        lambda product: product.sum((1, 2)),  # of both sides
+        lambda product: product.sum(0),  # of pairs of matrices
+        lambda product: product.softmax(1).sum(1),
+        lambda product: product.sum(1) + product[:, 0],
+    ],
+)
+def test_other_products_are_needed_whole(pool: Callable[[Tensor], Tensor]) -> None:
+    rows, weights = torch.rand(64, 32, 64), torch.rand(64, 64, 128)
+    assert left_of(lambda: pool(rows @ weights), "pooled") == {}
+
+
+@pytest.mark.parametrize("is_sum", [False, True])
+def test_a_product_of_sums_is_the_sum_of_products(is_sum: bool) -> None:
+    left, right = torch.rand(3, 4, 5, dtype=torch.float64), torch.rand(1, 5, 6, dtype=torch.float64)
+    for which, dimensions in ((0, [1]), (0, [0, 1]), (1, [2])):
+        as_is, first_pooled = pooled_product_ways(which, is_sum, dimensions)
+        torch.testing.assert_close(first_pooled(left, right), as_is(left, right))
 
 
 @pytest.mark.parametrize(

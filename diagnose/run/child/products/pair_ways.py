@@ -2,8 +2,9 @@
 
 Products of three matrices have a cheaper order (`product_order.py`). A convolution of one point after
 `interpolate` computes each pixel that is made up. An inverse that only multiplies costs more than solving the
-system. A sum or mean of what a linear layer gives is what the layer gives of the sum or mean; so are sums by
-an index (`summed_rows.py`). Rows of which few are taken need not be sorted whole.
+system. A sum or mean of what a linear layer gives is what the layer gives of the sum or mean, and so of the
+rows or columns of a product; so are sums by an index (`summed_rows.py`). Rows of which few are taken need not
+be sorted whole.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from torch import Tensor
 
 from ..values import Call
 from .convolution import Convolution, convolution_of, of_each
-from .product_order import is_product, orders_of
+from .product_order import is_product, is_product_of, orders_of
 from .product_order import may_be_first as may_be_first_product
 from .sorted_few import Few, Sorting, all_sorted, few_sorted, few_taken, sorting_of
 from .summed_rows import summed_ways, sums_of
@@ -48,6 +49,7 @@ def may_be_first(call: Call) -> bool:
         or call.name in {"interpolate", "linear", *_INVERSES}
         or _points(call) is not None
         or sorting_of(call) is not None
+        or is_product_of(call)
     )
 
 
@@ -80,7 +82,9 @@ def ways_of(
     if sorting is not None:
         return _of_sorted(first, sorting, second, which) if at == 0 else None
     if second.name in _POOLS:
-        return _of_pooling(first, second) if at == 0 else None
+        if at != 0:
+            return None
+        return _of_pooled_product(first, second) if is_product_of(first) else _of_pooling(first, second)
     if first.name == "interpolate":
         return _of_pixels(first, second, result) if at == 0 else None
     return _of_inverse(first, second, at) if first.name in _INVERSES else None
@@ -165,6 +169,40 @@ def _layer_of_points(name: str, points: Convolution) -> Way:
 
 def _weights(points: Convolution) -> list[Tensor]:
     return [points.kernel, *([points.bias] if points.bias is not None else [])]
+
+
+def _of_pooled_product(made: Call, call: Call) -> Ways | None:
+    """Where rows of the left side are added up or averaged, or columns of the right one, or products
+    that have one of the two in common.
+    """
+    count = max(given.dim() for given in made.given)
+    left, right = (given[(None,) * (count - given.dim())] for given in made.given)
+    dimensions = _pooled(call, count)
+    if dimensions is None:
+        return None
+    for which, (pooled, own, other) in enumerate(((left, count - 2, right), (right, count - 1, left))):
+        if all(at == own or (at < count - 2 and other.shape[at] == 1) for at in dimensions):
+            smaller = any(pooled.shape[at] > 1 for at in dimensions)
+            ways = pooled_product_ways(which, call.name == "sum", dimensions)
+            return Ways("pooled", *ways, [left, right]) if smaller else None
+    return None
+
+
+def pooled_product_ways(which: int, is_sum: bool, dimensions: list[int]) -> tuple[Way, Way]:
+    """The product, then its sum or mean along ``dimensions``; and the product with those of the left
+    (``which`` 0) or right side.
+    """
+    pool = torch.sum if is_sum else torch.mean
+
+    def as_is(left: Tensor, right: Tensor) -> Tensor:
+        return pool(left @ right, dimensions, keepdim=True)
+
+    def first_pooled(left: Tensor, right: Tensor) -> Tensor:
+        sides = [left, right]
+        sides[which] = pool(sides[which], dimensions, keepdim=True)
+        return sides[0] @ sides[1]
+
+    return as_is, first_pooled
 
 
 def _of_pooling(made: Call, call: Call) -> Ways | None:

@@ -45,6 +45,15 @@ def is_product(call: Call) -> bool:
     return left.dim() == right.dim() >= 2 and left.shape[:-2] == right.shape[:-2]
 
 
+def is_product_of(call: Call) -> bool:
+    """Of two matrices, or of several of which the other side may be one for all."""
+    return (
+        call.name in _PRODUCTS
+        and len(call.given) == 2
+        and all(given.dim() >= 2 and given.is_floating_point() for given in call.given)
+    )
+
+
 def is_turn(call: Call, given: Tensor, result: Tensor) -> bool:
     """Whether the call gives the transpose of matrices."""
     if call.name not in _TURNS or given.dim() < 2 or result.dim() != given.dim() or result._base is None:
