@@ -144,7 +144,7 @@ def _facts(document: Document) -> dict[str, Scalar]:
     run, steps = document.run, document.steps
     facts = {
         **run.environment,
-        "batch": metric(document, "training_batch_size"),
+        "batch": metric(document, "training_batch_size") or metric(document, "forward_batch_size"),
         "ticks": steps.ticks_per_step,
         "warm-up": "yes" if steps.cold else "no",
         "after session": "yes" if steps.after_session else "no",

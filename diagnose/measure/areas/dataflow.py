@@ -61,6 +61,11 @@ def _replaced_results(measured: Measured) -> list[FactPlace] | Missing:
     return where_trained(measured, "replaced")
 
 
+@fact_selector("zeroed_terms", "computing terms that are multiplied by 0, with their backward")
+def _zeroed_terms(measured: Measured) -> list[FactPlace] | Missing:
+    return where_trained(measured, "zeroed")
+
+
 @fact_selector("dropped_results", "computing what is neither read nor trained")
 def _dropped_results(measured: Measured) -> list[FactPlace] | Missing:
     return where_trained(measured, "dropped")

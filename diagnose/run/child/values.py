@@ -151,7 +151,8 @@ class Values:
         selected: bool = False,
         drawn: bool = False,
     ) -> Value:
-        has_memory = tensor.layout == torch.strided and not tensor.is_nested
+        is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        has_memory = tensor.layout == torch.strided and not (tensor.is_nested or is_wrapped)
         may_change = not made and has_memory and tensor.device.type == "cpu"
         sample = self._sample(tensor) if may_change else None
         value = Value(weakref.ref(tensor), _version(tensor), number, bits, made, selected, drawn, sample)

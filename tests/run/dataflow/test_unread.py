@@ -648,3 +648,22 @@ def test_a_tensor_in_the_place_of_one_whose_data_was_taken_out_keeps_its_number(
     others = [torch.zeros(1) for _ in range(1000)]
     other = next(tensor for tensor in others if id(tensor) == place)
     assert values.of(other).number == values.of(other).number
+
+
+@pytest.mark.parametrize("weight", [0.0, 0, 0.1])
+@pytest.mark.parametrize("how", ["added", "printed", "in place"])
+def test_a_term_of_a_loss_that_counts_nothing(weight: float, how: str) -> None:
+    """Its weight is a setting: 0 switches it off, and it is computed all the same."""
+
+    def step() -> None:
+        logits = HEAD(X)
+        term = (logits.exp() - 1).square().mean()
+        if how == "printed":
+            term.item()
+        loss = HEAD.weight.square().mean() + (torch.mul(term, weight) if how == "in place" else weight * term)
+        loss.backward()
+
+    told = unread_of(step, step, "zeroed")
+    lines = {"logits = HEAD(X)", "term = (logits.exp() - 1).square().mean()"}
+    assert set(told) == (lines if weight == 0 and how != "printed" else set())
+    assert unread_of(step, step) == unread_of(step, step, "dropped") == {}

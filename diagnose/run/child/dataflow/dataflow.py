@@ -6,7 +6,8 @@ A mode of torch's sees each call with the tensors that it is given and gives. Fr
 one line makes again and again though none needs the result of another (`at_once`), calls that ask for what an
 earlier one has computed (`again`), for what is the same in each step (`constant`), or for what is the same of
 a loader's sample whenever it comes (`of_samples`), calls of whose result little is read (`unread`), that is
-kept and replaced by another before it is read (`replaced`), or that is neither read nor trained (`dropped`),
+kept and replaced by another before it is read (`replaced`), that is neither read nor trained (`dropped`), or
+that counts nothing in a loss (`zeroed`),
 products of nearly empty matrices (`sparse`), of sparse matrices kept by coordinates (`coordinates`), of rows
 that are there many times (`repeated`) and of batches of matrices that are (`matrices`), solutions with the
 same matrix (`factored`), convolutions that reach beyond what they are given (`beyond`), ones with a constant
@@ -441,27 +442,32 @@ class Dataflow(TorchFunctionMode):
     def _unread(self) -> dict[str, dict[Place, Sum]]:
         """Of calls of the first step, by line: as much of a call's time as of its result is not read."""
         found: dict[str, dict[Place, Sum]] = {"unread": {}, "replaced": {}}
-        dropped: set[int] = set()
+        alone: dict[str, set[int]] = {"dropped": set(), "zeroed": set()}
         for index, share, how in self._reads.unread():
             place, ns, trained_ns = self._made[index]
             if index >= (self._first_calls or 0):
                 continue
-            if how == "dropped":
-                dropped.add(index)
+            if how in alone:
+                alone[how].add(index)
             else:
                 found[how].setdefault(place, Sum()).add(round(ns * share), round(share * trained_ns))
-        return {**found, "dropped": self._at_lines_that_lead_to(dropped)}
+        return found | {how: self._at_lines_that_lead_to(calls) for how, calls in alone.items()}
 
     def _at_lines_that_lead_to(self, calls: set[int]) -> dict[Place, Sum]:
-        """Such calls of the first step, which no backward comes to, by the lines that lead to no others."""
+        """Such calls of the first step, by the lines that lead to no others. No backward comes to what is
+        dropped.
+        """
         ns_of: Counter[tuple[Place, ...]] = Counter()
+        trained_ns_of: Counter[tuple[Place, ...]] = Counter()
         others: set[Place] = set()
         for index, way in enumerate(self._ways[: self._first_calls]):
             if index in calls:
-                ns_of[way] += self._made[index][1]
+                _, ns, trained_ns = self._made[index]
+                ns_of[way] += ns
+                trained_ns_of[way] += trained_ns
             else:
                 others.update(way)
-        return told_at(ns_of, others)
+        return told_at(ns_of, others, trained_ns_of)
 
     def _told(self) -> dict[str, Any]:
         unread = self._unread() if self._steps and not self._cut else None

@@ -3,7 +3,8 @@ ignores the others or weights of zero drop them; kept, and replaced before anyth
 
 Each value knows what it is given to. A call that picks reads as much as it gives back; one that keeps every
 number where it is reads as much as is read of its own result; a loss reads the rows (positions, each with
-its scores) that it does not ignore; any other reads all, but for one whose own result nobody reads. A result
+its scores) that it does not ignore; any other reads all, but for one whose own result nobody reads; what is
+multiplied by the number 0, as a term of a loss, is read for nothing. A result
 with gradients that no call was seen to read is dropped if no backward came to it either: what is not seen (a
 function of the script's own for autograd, a compiled one) leaves a node in the graph all the same. One
 without gradients is, if nothing reads tensors unseen: no extension, no scripted function, no transform of
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from ..products.product_order import SCALES
 from .by_position import (
     BY_PICTURE,
     BY_POSITION,
@@ -58,7 +60,7 @@ _STATISTIC_AT_MOST = 1024  # numbers: what is kept to be looked at; more may be 
 
 class Unread(NamedTuple):
     """A call, and the share of its result that nobody reads. ``how``: "unread" if others are; else it and all
-    that was made of it was kept and "replaced" by another, or "dropped".
+    that was made of it was kept and "replaced" by another, or "dropped", or "zeroed": multiplied by 0.
     """
 
     call_index: int
@@ -87,6 +89,7 @@ class _Use(NamedTuple):
     joins: bool = False
     rows: float | None = None  # the share of rows that it reads, if that is known
     weighted: Weighted | None = None
+    times_zero: bool = False
 
 
 class _Part(NamedTuple):
@@ -160,6 +163,7 @@ class Reads:
         by_row = is_softmax or loss is not None or (name in BY_POSITION and not name.startswith("conv"))
         behind = Behind(1, 0) if loss is not None else behind_of(name, arguments, options or {}, results)
         weighted = weights_of(name, arguments, given)
+        times_zero = _is_times_zero(name, arguments)
         passes_on_rows = is_softmax or name in KEEPS or is_row_by_row(name, arguments, options or {})
         if loss is not None and given:
             self._row_sizes[given[0]] = loss.classes
@@ -178,6 +182,7 @@ class Reads:
                 joins=name in JOINS,
                 weighted=weighted.get(at),
                 rows=loss.rows if loss is not None and at == 0 else None,
+                times_zero=times_zero,
             )
             self._uses.setdefault(number, []).append(use)
         for number, tensor in results:
@@ -225,13 +230,15 @@ class Reads:
         reads may be for later, unless it is a statistic that was kept, and is gone, or was dropped.
         """
         self._reads_unseen = self._reads_unseen or may_read_unseen()
-        read = self._all_read(self._is_replaced)
-        or_dropped = self._all_read(lambda number: self._is_replaced(number) or self._is_dropped(number))
+        read, or_dropped = self._all_read(self._is_replaced), self._all_read(self._is_lost)
+        but_for_zeros = self._all_read(self._is_lost, reads_for_zeros=False)
         for index, name, made, by_row, behind, rows in self._calls:
             if all(read[number] == _NOTHING for number in made):
                 yield Unread(index, 1.0, "replaced")
             elif all(or_dropped[number] == _NOTHING for number in made):
                 yield Unread(index, 1.0, "dropped")
+            elif all(but_for_zeros[number] == _NOTHING for number in made):
+                yield Unread(index, 1.0, "zeroed")
             elif len(made) == 1:
                 part = read[made[0]]
                 numbers = part.numbers if name in BY_POSITION else 1.0
@@ -243,6 +250,9 @@ class Reads:
 
     def _is_replaced(self, number: int) -> bool:
         return number in self._kept and not any(known() is not None for known in self._living[number])
+
+    def _is_lost(self, number: int) -> bool:
+        return self._is_replaced(number) or self._is_dropped(number)
 
     def _is_dropped(self, number: int) -> bool:
         if number not in self._with_backward or self._lost or self._lives(number):
@@ -257,15 +267,23 @@ class Reads:
         known = [one.tensor for one in self._graphs.get(number, [])] + self._plain.get(number, [])
         return any(reference() is not None for reference in known)
 
-    def _all_read(self, is_unread: Callable[[int], bool]) -> dict[int, _Part]:
-        """Of each value. ``is_unread``: whether nothing reads one that no call was seen to be given."""
+    def _all_read(
+        self, is_unread: Callable[[int], bool], *, reads_for_zeros: bool = True
+    ) -> dict[int, _Part]:
+        """Of each value. ``is_unread``: whether nothing reads one that no call was seen to be given;
+        ``reads_for_zeros``: what is multiplied by 0 is read.
+        """
         read: dict[int, _Part] = {}
         for number in sorted(self._sizes, reverse=True):  # what is made of a value has a higher number
-            read[number] = self._read(number, read, is_unread)
+            uses = self._uses.get(number)
+            if uses is not None and not reads_for_zeros:
+                uses = [use for use in uses if not use.times_zero]
+            read[number] = self._read(number, uses, read, is_unread)
         return read
 
-    def _read(self, number: int, read: dict[int, _Part], is_unread: Callable[[int], bool]) -> _Part:
-        uses = self._uses.get(number)
+    def _read(
+        self, number: int, uses: list[_Use] | None, read: dict[int, _Part], is_unread: Callable[[int], bool]
+    ) -> _Part:
         if number in self._renumbered:
             return _ALL
         if uses is None:
@@ -312,6 +330,11 @@ class Reads:
         if use.joins and of_part.fits(shape, use.behind.given):  # one of so many beside each other
             return of_part
         return weighted if weighted.fits(shape, use.behind.given) else ALL
+
+
+def _is_times_zero(name: str, arguments: tuple[Any, ...]) -> bool:
+    number = arguments[1] if len(arguments) == 2 else None
+    return name in SCALES and type(number) in (int, float) and number == 0
 
 
 class _Loss(NamedTuple):
