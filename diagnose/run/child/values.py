@@ -336,9 +336,8 @@ def _sample_of(tensor: torch.Tensor, step: int) -> Sample:
     storage, numbers, count = tensor.untyped_storage(), tensor.detach(), tensor.numel()
     others_have_it = storage.is_shared() or not storage.resizable()  # as NumPy
     if others_have_it and tensor.nbytes <= _SUMMED_BYTES:
-        # what is made an array of can be resized no longer: of a copy
-        copy = numbers.clone(memory_format=torch.contiguous_format).flatten().view(torch.uint8)
-        return Sample(_ANY_TIME, torch.tensor(zlib.crc32(copy.numpy().data)))
+        written = numbers.contiguous().flatten().view(torch.uint8).numpy()
+        return Sample(_ANY_TIME, torch.tensor(zlib.crc32(written.data)))
     at = torch.linspace(0, max(count - 1, 0), min(count, _SAMPLED), dtype=torch.float64).long()
     return Sample(_ANY_TIME if others_have_it else step, numbers.take(at))
 

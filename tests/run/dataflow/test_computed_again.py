@@ -443,13 +443,6 @@ def test_a_few_rows_that_numpy_writes_to_a_large_array_are_seen() -> None:
     assert of_six_steps([step] * 6, "constant") == {}
 
 
-def test_a_tensor_in_shared_memory_may_grow_after_it_was_looked_at() -> None:
-    """As the batch of a loader's worker: what is made a NumPy array of can be resized no longer."""
-    batch, layer = torch.rand(8, 64).share_memory_(), nn.Linear(64, 4)
-    again(lambda: layer(batch))
-    assert batch.resize_(64, 64).shape == (64, 64)
-
-
 def test_statistics_that_a_norm_writes_are_no_constant() -> None:
     norm, fixed, kept = nn.BatchNorm1d(3), torch.rand(4, 3), []
 
