@@ -62,12 +62,10 @@ def _from_facts(measured: Measured, selector: FactSelector, ms_per_step: float) 
 
 
 def _from_events(measured: Measured, selector: Selector, ms_per_step: float) -> tuple[Culprit, ...]:
-    view, rows = _located(measured, selector)
-    if view is None or not len(rows):
+    located = _located(measured, selector)
+    if located is None or not len(located[1].rows):
         return ()
-    events = _events(view, selector, rows)
-    if not len(events.rows):
-        return ()
+    view, events = located
     number, first = events.by_line()
     _, step = np.unique(events.step, return_inverse=True)
     by_step = np.zeros((len(first), int(step.max()) + 1), np.int64)
@@ -128,25 +126,28 @@ def _usual_ns(by_step: np.ndarray, step_count: int) -> np.ndarray:
     return np.asarray((steps.min(axis=1) if step_count == 2 else np.median(steps, axis=1)) * step_count)
 
 
-def _located(measured: Measured, selector: Selector) -> tuple[Selection | None, Rows]:
-    """The view whose events know their lines: the timeline where marks are exact, else the
+def _located(measured: Measured, selector: Selector) -> tuple[Selection, _Events] | None:
+    """The view whose events know their lines, and these: the timeline where marks are exact, else the
     detail phase, else whatever there is.
     """
+
+    def of(view: Selection | None, rows: Rows) -> tuple[Selection, _Events] | None:
+        return (view, _events(view, selector, rows)) if view is not None and len(rows) else None
+
     timeline, detail = measured.timeline, measured.detail
     rows = measured.rows(selector)
     if selector.table == "calls":
-        return detail, rows
+        return of(detail, rows)
     marked = (
         timeline is not None
         and selector.table == "host"
         and bool(len(rows))
         and bool(np.all(timeline.kind[rows] == "mark"))
     )
-    if detail is None or marked:
-        return timeline, rows
-    detail_rows = selector.rows(detail)
-    has_lines = len(detail_rows) and (_events(detail, selector, detail_rows).line >= 0).any()
-    return (detail, detail_rows) if has_lines else (timeline, rows)
+    in_detail = of(detail, selector.rows(detail)) if detail is not None and not marked else None
+    if in_detail is not None and (in_detail[1].line >= 0).any():
+        return in_detail
+    return of(timeline, rows)
 
 
 def _events(view: Selection, selector: Selector, rows: Rows) -> _Events:

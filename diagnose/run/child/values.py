@@ -255,8 +255,9 @@ class Call:
     @property
     def mixes_rows(self) -> bool:
         """Each row of its result depends on all rows that it is given."""
-        at_training = self.arguments[5] if len(self.arguments) > 5 else self.options.get("training")
-        return self.name == "batch_norm" and bool(at_training)
+        if self.name != "batch_norm":
+            return False
+        return bool(self.arguments[5] if len(self.arguments) > 5 else self.options.get("training"))
 
     @property
     def written(self) -> set[int]:

@@ -7,26 +7,25 @@ one line makes again and again though none needs the result of another (`at_once
 earlier one has computed (`again`), for what is the same in each step (`constant`), or for what is the same of
 a loader's sample whenever it comes (`of_samples`), calls of whose result little is read (`unread`), that is
 kept and replaced by another before it is read (`replaced`), that is neither read nor trained (`dropped`), or
-that counts nothing in a loss (`zeroed`),
-products of nearly empty matrices (`sparse`), of sparse matrices kept by coordinates (`coordinates`), of rows
-that are there many times (`repeated`) and of batches of matrices that are (`matrices`), solutions with the
-same matrix (`factored`), convolutions that reach beyond what they are given (`beyond`), ones with a constant
-kernel that is a column times a row and wide pooling (`separable`), ones with a long kernel (`long_kernel`),
-dense ones of channels by themselves (`depthwise`), rows that are moved number by number (`by_number`),
-networks given equal rows (`equal_rows`), three matrices multiplied in the costlier order (`order`), pictures
-enlarged before a convolution of one point (`enlarged`), buffers copied whole to take in a few rows
-(`shifted`), attention of which a mask leaves few pairs (`masked`), layers of one shape called in turn
-(`members`), ones in a loop whose input is in part known ahead of it (`known_parts`), bidirectional networks
-of which one end is read (`one_end`), penalties on weights (`penalties`), calls by which `torch.distributions`
-checks what it is given (`checks`), and those of normal distributions all of whose covariances are 0
-(`diagonal`).
+that counts nothing in a loss (`zeroed`), products of nearly empty matrices (`sparse`), of sparse matrices
+kept by coordinates (`coordinates`), of rows that are there many times (`repeated`) and of batches of matrices
+that are (`matrices`), solutions with the same matrix (`factored`), convolutions that reach beyond what they
+are given (`beyond`), ones with a constant kernel that is a column times a row and wide pooling (`separable`),
+ones with a long kernel (`long_kernel`), dense ones of channels by themselves (`depthwise`), rows that are
+moved number by number (`by_number`), networks given equal rows (`equal_rows`), three matrices multiplied in
+the costlier order (`order`), pictures enlarged before a convolution of one point (`enlarged`), buffers copied
+whole to take in a few rows (`shifted`), attention of which a mask leaves few pairs (`masked`), layers of one
+shape called in turn (`members`), ones in a loop whose input is in part known ahead of it (`known_parts`),
+bidirectional networks of which one end is read (`one_end`), penalties on weights (`penalties`), calls by
+which `torch.distributions` checks what it is given (`checks`), and those of normal distributions all of whose
+covariances are 0 (`diagonal`).
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter_ns
@@ -302,7 +301,7 @@ class Dataflow(TorchFunctionMode):
         if site is not None and origin == Origin.OTHERS:
             self._step.of_others |= site.around
         elif site is not None and origin == Origin.SAMPLES and not _is_view_of(numbered[0][1], call.given):
-            self._step.of_samples[tuple(frame.place for frame in site.frames)] += ns
+            self._step.of_samples[tuple(frame.place for frame in site.frames)].add(ns, 0)
         by = self._made[-1] if site is not None else None
         self._one_end.call(call, numbered, by)
         if self._first_calls is None and numbered:
@@ -454,20 +453,16 @@ class Dataflow(TorchFunctionMode):
         return found | {how: self._at_lines_that_lead_to(calls) for how, calls in alone.items()}
 
     def _at_lines_that_lead_to(self, calls: set[int]) -> dict[Place, Sum]:
-        """Such calls of the first step, by the lines that lead to no others. No backward comes to what is
-        dropped.
-        """
-        ns_of: Counter[tuple[Place, ...]] = Counter()
-        trained_ns_of: Counter[tuple[Place, ...]] = Counter()
+        """Such calls of the first step, by the lines that lead to no others."""
+        sums: defaultdict[tuple[Place, ...], Sum] = defaultdict(Sum)
         others: set[Place] = set()
         for index, way in enumerate(self._ways[: self._first_calls]):
             if index in calls:
                 _, ns, trained_ns = self._made[index]
-                ns_of[way] += ns
-                trained_ns_of[way] += trained_ns
+                sums[way].add(ns, trained_ns)
             else:
                 others.update(way)
-        return told_at(ns_of, others, trained_ns_of)
+        return told_at(sums, others)
 
     def _told(self) -> dict[str, Any]:
         unread = self._unread() if self._steps and not self._cut else None

@@ -5,7 +5,6 @@ a tensor that never changes.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
@@ -22,7 +21,6 @@ from ..tensors import tensors_in
 from ..values import Call
 from .call_places import outermost_alone
 
-NOTHING: Mapping[tuple[Place, ...], int] = {}
 _UNCHANGED_STEPS = 2  # that a tensor has been the same, before it is said never to change
 
 
@@ -86,18 +84,13 @@ def _is_of_pairs(call: Call, result: Tensor) -> bool:
     return result.shape[:2] == pairs and not any(tensor.shape[:2] == pairs for tensor in call.given)
 
 
-def told_at(
-    ns_of: Counter[tuple[Place, ...]],
-    others: set[Place],
-    trained_ns_of: Mapping[tuple[Place, ...], int] = NOTHING,
-) -> dict[Place, Sum]:
-    """Calls, each at the outermost line that leads to no others. ``ns_of``: by the lines that lead there, the
-    innermost first; ``trained_ns_of``: of those that are trained. ``others``: lines that lead to others.
+def told_at(sums: Mapping[tuple[Place, ...], Sum], others: set[Place]) -> dict[Place, Sum]:
+    """Calls, each at the outermost line that leads to no others, which counts as one call. ``sums``: by the
+    lines that lead there, the innermost first. ``others``: lines that lead to others.
     """
     told: dict[Place, Sum] = {}
-    for lines, ns in ns_of.items():
-        line = told.setdefault(outermost_alone(lines, others), Sum(call_count=1))
-        line.add(ns, trained_ns_of.get(lines, 0), 0)
+    for lines, calls in sums.items():
+        told.setdefault(outermost_alone(lines, others), Sum(call_count=1)).add_part(calls, 1.0, 0)
     return told
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -112,7 +112,7 @@ class SeenStep:
     # by line and number of the value, what two steps before and earlier was asked for too
     constant: dict[tuple[Place, int], Sum] = field(default_factory=dict)
     # of calls that depend on samples alone, by the lines that lead there, the innermost first
-    of_samples: Counter[tuple[Place, ...]] = field(default_factory=Counter)
+    of_samples: defaultdict[tuple[Place, ...], Sum] = field(default_factory=lambda: defaultdict(Sum))
     of_others: set[Place] = field(default_factory=set)  # lines under which calls depend on something else
     cells: dict[Any, Cells] = field(default_factory=dict)  # by key of the site
     checks: dict[Place, Sum] = field(default_factory=dict)

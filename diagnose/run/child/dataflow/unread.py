@@ -3,13 +3,12 @@ ignores the others or weights of zero drop them; kept, and replaced before anyth
 
 Each value knows what it is given to. A call that picks reads as much as it gives back; one that keeps every
 number where it is reads as much as is read of its own result; a loss reads the rows (positions, each with
-its scores) that it does not ignore; any other reads all, but for one whose own result nobody reads; what is
-multiplied by the number 0, as a term of a loss, is read for nothing. A result
-with gradients that no call was seen to read is dropped if no backward came to it either: what is not seen (a
-function of the script's own for autograd, a compiled one) leaves a node in the graph all the same. One
-without gradients is, if nothing reads tensors unseen: no extension, no scripted function, no transform of
-`torch.func`, and no function of the script's own for autograd, whose backward reads what its forward keeps.
-What still lives is not dropped.
+its scores) that it does not ignore; any other reads all, but for one whose own result nobody reads. What is
+multiplied by the number 0, as a term of a loss, is read for nothing. A result with gradients that no call was
+seen to read is dropped if no backward came to it either: what is not seen (a function of the script's own for
+autograd, a compiled one) leaves a node in the graph all the same. One without gradients is, if nothing reads
+tensors unseen: no extension, no scripted function, no transform of `torch.func`, and no function of the
+script's own for autograd, whose backward reads what its forward keeps. What still lives is not dropped.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ class CallCounts(Observer):
         """How many batches of one size the one model is given in training for each update, each with a
         backward of its own; 1 where they are not so.
         """
-        counts = list(self._shapes_in_training().values())
+        counts = list(self._given_in_training().values())
         if len(self.optimizers()) != 1 or counts != [self._backwards] or not self._updates:
             return 1
         return max(1, round(self._backwards / self._updates))
@@ -157,22 +157,23 @@ class CallCounts(Observer):
         counts = {"backward": self._backwards, "fetch": self.feeding.batches(), "forward": self._forwards}
         return {name: count / steps if steps else None for name, count in counts.items()}
 
-    def _shapes_in_training(self) -> _Shapes:
-        """Of calls with gradients on and of models in training mode; where there is none, of those that have
-        more of both than others; of all where nothing goes backward.
-        """
-        most = max((for_training for *_, for_training in self._shapes), default=0) if self._backwards else 0
+    def _given(self, least: int = 0) -> _Shapes:
+        """In calls of which at least so much speaks for training."""
         found: _Shapes = Counter()
         for (model, shape, for_training), count in self._shapes.items():
-            if for_training >= most:
+            if for_training >= least:
                 found[model, shape] += count
         return found
 
+    def _given_in_training(self) -> _Shapes:
+        """In calls with gradients on and of models in training mode; where there is none, in those that have
+        more of both than others; in all where nothing goes backward.
+        """
+        most = max((for_training for *_, for_training in self._shapes), default=0)
+        return self._given(most if self._backwards else 0)
+
     def forward_facts(self) -> dict[str, Any]:
-        shapes: _Shapes = Counter()
-        for (model, shape, _), count in self._shapes.items():
-            shapes[model, shape] += count
-        in_training = self._shapes_in_training()
+        shapes, in_training = self._given(), self._given_in_training()
         first_dimensions = _first_dimensions(shapes)
         return {
             "count": self._forwards,

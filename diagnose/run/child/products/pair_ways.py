@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..values import Call
 from .convolution import Convolution, convolution_of, of_each
-from .product_order import is_product, is_product_of, orders_of
+from .product_order import is_any_product, is_product, orders_of
 from .product_order import may_be_first as may_be_first_product
 from .sorted_few import Few, Sorting, all_sorted, few_sorted, few_taken, sorting_of
 from .summed_rows import summed_ways, sums_of
@@ -46,10 +46,10 @@ def may_be_first(call: Call) -> bool:
     """Whether a call that reads its result may make another way of both."""
     return (
         may_be_first_product(call)
+        or is_any_product(call)
         or call.name in {"interpolate", "linear", *_INVERSES}
         or _points(call) is not None
         or sorting_of(call) is not None
-        or is_product_of(call)
     )
 
 
@@ -82,9 +82,7 @@ def ways_of(
     if sorting is not None:
         return _of_sorted(first, sorting, second, which) if at == 0 else None
     if second.name in _POOLS:
-        if at != 0:
-            return None
-        return _of_pooled_product(first, second) if is_product_of(first) else _of_pooling(first, second)
+        return _of_pooling(first, second) if at == 0 else None
     if first.name == "interpolate":
         return _of_pixels(first, second, result) if at == 0 else None
     return _of_inverse(first, second, at) if first.name in _INVERSES else None
@@ -178,7 +176,7 @@ def _of_pooled_product(made: Call, call: Call) -> Ways | None:
     count = max(given.dim() for given in made.given)
     left, right = (given[(None,) * (count - given.dim())] for given in made.given)
     dimensions = _pooled(call, count)
-    if dimensions is None:
+    if dimensions is None or not (left.is_floating_point() and right.is_floating_point()):
         return None
     for which, (pooled, own, other) in enumerate(((left, count - 2, right), (right, count - 1, left))):
         if all(at == own or (at < count - 2 and other.shape[at] == 1) for at in dimensions):
@@ -206,7 +204,9 @@ def pooled_product_ways(which: int, is_sum: bool, dimensions: list[int]) -> tupl
 
 
 def _of_pooling(made: Call, call: Call) -> Ways | None:
-    """Where a layer's rows, or a convolution's points, are added up or averaged."""
+    """Where a layer's rows, a convolution's points, or rows of a product are added up or averaged."""
+    if is_any_product(made):
+        return _of_pooled_product(made, call)
     points = _points(made)
     if points is not None and points.picture.dim() == points.dimensions + 2:
         layer, given, channels = _layer_of_points(made.name, points), points.picture, 1

@@ -37,21 +37,19 @@ def may_be_first(call: Call) -> bool:
     return is_product(call) or is_layer(call) or _scale_at(call) is not None
 
 
-def is_product(call: Call) -> bool:
-    """Of two matrices, or of as many pairs of them."""
+def is_any_product(call: Call) -> bool:
+    """Of two matrices, or of several, also with one for all."""
     if call.name not in _PRODUCTS or len(call.given) != 2:
         return False
+    return all(given.dim() >= 2 for given in call.given)
+
+
+def is_product(call: Call) -> bool:
+    """Of two matrices, or of as many pairs of them."""
+    if not is_any_product(call):
+        return False
     left, right = call.given
-    return left.dim() == right.dim() >= 2 and left.shape[:-2] == right.shape[:-2]
-
-
-def is_product_of(call: Call) -> bool:
-    """Of two matrices, or of several of which the other side may be one for all."""
-    return (
-        call.name in _PRODUCTS
-        and len(call.given) == 2
-        and all(given.dim() >= 2 and given.is_floating_point() for given in call.given)
-    )
+    return left.dim() == right.dim() and left.shape[:-2] == right.shape[:-2]
 
 
 def is_turn(call: Call, given: Tensor, result: Tensor) -> bool:
