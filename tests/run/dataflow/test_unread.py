@@ -17,6 +17,7 @@ from diagnose.run.child import guard
 from diagnose.run.child.dataflow.dataflow import Dataflow
 from diagnose.run.child.places import Places
 from diagnose.run.child.values import Call, Values
+from tests.run.dataflow.looking import seen
 
 HERE = Path(__file__)
 LINES = HERE.read_text().splitlines()
@@ -648,6 +649,18 @@ def test_a_tensor_in_the_place_of_one_whose_data_was_taken_out_keeps_its_number(
     others = [torch.zeros(1) for _ in range(1000)]
     other = next(tensor for tensor in others if id(tensor) == place)
     assert values.of(other).number == values.of(other).number
+
+
+def test_a_backward_is_saved_of_terms_that_count_nothing_and_none_of_what_no_backward_comes_to() -> None:
+    def step() -> None:
+        extra = HEAD(X)
+        extra.relu()
+        term = HEAD(X + 1).square().mean()
+        (HEAD.weight.square().mean() + 0 * term).backward()
+
+    told = seen(step)
+    assert [line["trained_ns"] for line in told["dropped"]] == [0, 0]
+    assert all(0 < line["trained_ns"] <= line["ns"] for line in told["zeroed"]) and told["zeroed"]
 
 
 @pytest.mark.parametrize("weight", [0.0, 0, 0.1])

@@ -450,16 +450,20 @@ class Dataflow(TorchFunctionMode):
                 alone[how].add(index)
             else:
                 found[how].setdefault(place, Sum()).add(round(ns * share), round(share * trained_ns))
-        return found | {how: self._at_lines_that_lead_to(calls) for how, calls in alone.items()}
+        dropped = self._at_lines_that_lead_to(alone["dropped"], with_backward=False)
+        zeroed = self._at_lines_that_lead_to(alone["zeroed"], with_backward=True)
+        return found | {"dropped": dropped, "zeroed": zeroed}
 
-    def _at_lines_that_lead_to(self, calls: set[int]) -> dict[Place, Sum]:
-        """Such calls of the first step, by the lines that lead to no others."""
+    def _at_lines_that_lead_to(self, calls: set[int], *, with_backward: bool) -> dict[Place, Sum]:
+        """Such calls of the first step, by the lines that lead to no others. ``with_backward``: one comes to
+        them where they are trained.
+        """
         sums: defaultdict[tuple[Place, ...], Sum] = defaultdict(Sum)
         others: set[Place] = set()
         for index, way in enumerate(self._ways[: self._first_calls]):
             if index in calls:
                 _, ns, trained_ns = self._made[index]
-                sums[way].add(ns, trained_ns)
+                sums[way].add(ns, trained_ns if with_backward else 0)
             else:
                 others.update(way)
         return told_at(sums, others)
