@@ -13,7 +13,7 @@ from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, lies_i
 from diagnose.predict.graph import NEVER, Graph
 from diagnose.predict.stretches import Clockwork
 from diagnose.trace.distinct import distinct
-from diagnose.trace.intervals import union
+from diagnose.trace.intervals import intersect
 
 Pace = tuple[Intervals, float]
 Line = tuple[str, int]  # file, number
@@ -145,7 +145,16 @@ class Replay:
 
     def clock(self, lane: int, edits: Sequence[Edit] = ()) -> Callable[[np.ndarray], np.ndarray]:
         """From recorded moments of a thread to how far its work has come then with the edits made, ns."""
-        return _clock(self._paces, [edit for edit in edits if edit.lane == lane])
+        return _clock(self._span, self._paces, [edit for edit in edits if edit.lane == lane])
+
+    @cached_property
+    def _span(self) -> Intervals:
+        """The host work of all edges lies inside, ns: the steps replayed, not all that were recorded."""
+        edges = self.graph.edges
+        on_host = edges.lane >= 0
+        if not on_host.any():
+            return NO_INTERVALS
+        return np.array([[edges.from_ns[on_host].min(), edges.to_ns[on_host].max()]])
 
     def _delays(self, edits: Sequence[Edit], paces: Sequence[Pace]) -> np.ndarray:
         """What each edge takes, ns; `NEVER` where it no longer holds."""
@@ -173,16 +182,19 @@ class Replay:
             np.unique(edges.lane[edges.lane >= 0]).tolist() if paces else {edit.lane for edit in edits}
         ):
             mine = np.flatnonzero(edges.lane == lane)
-            clock = _clock(paces, [edit for edit in edits if edit.lane == lane])
+            clock = _clock(self._span, paces, [edit for edit in edits if edit.lane == lane])
             work[mine] = clock(edges.to_ns[mine]) - clock(edges.from_ns[mine])
         return work
 
 
-def _clock(paces: Sequence[Pace], edits: Sequence[Edit]) -> Callable[[np.ndarray], np.ndarray]:
+def _clock(
+    span: Intervals, paces: Sequence[Pace], edits: Sequence[Edit]
+) -> Callable[[np.ndarray], np.ndarray]:
     """From recorded to edited time: inside the intervals time runs at the ratio of the paces and of the edits
-    (`_together`).
+    (`_together`). Of times in the ``span``.
     """
-    paced, hosts = [union(intervals) for intervals, _ in paces], [union(edit.host) for edit in edits]
+    paced = [intersect(intervals, span) for intervals, _ in paces]
+    hosts = [intersect(edit.host, span) for edit in edits]
     borders = distinct(NO_INTERVALS, *paced, *hosts)
     if not len(borders):
         return lambda times: times
