@@ -66,6 +66,7 @@ class Entry:
 
 def staged(packed: Path) -> dict[str, float]:
     """Processor seconds of each stage; "tables" is what reading takes beyond inflating and decoding."""
+    as_the_command_begins()
     from diagnose.document.build import result_document
     from diagnose.document.measurements import verification_in
     from diagnose.judge.findings import judge
