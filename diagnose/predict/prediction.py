@@ -29,6 +29,7 @@ MOST_EVENTS = 3_000  # of the device in one graph: a plan is to take no longer t
 MOST_CHECKED = 3  # steps replayed as they are, around the median one
 # from the first step to the last: more comes from damaged times, and overflows when it is replayed
 LONGEST_NS = 24 * 3600 * 10**9
+DECIMALS = 9  # of replayed ms: what arithmetic leaves of a difference is no gain
 LEAST_HELD = 0.01  # of the mean step's part of a row: with less, steps count as having nothing of it
 CONTIGUOUS_NS = 1_000_000  # steps with less than this between them follow each other
 ADVISED_WORKERS = 2  # where the number that hides the loading is not known (rules/input-wait-no-workers.toml)
@@ -269,7 +270,7 @@ class Prediction:
         return self.measured.number("step_ms") / self.replay.step_ns()
 
     def _replayed_ms(self, edits: Sequence[Edit]) -> float:
-        return self.replay.step_ns(edits) * self.scale
+        return round(self.replay.step_ns(edits) * self.scale, DECIMALS)
 
     # ---- the loader
 

@@ -9,8 +9,9 @@ import pytest
 from diagnose.judge.findings import Finding
 from diagnose.judge.rules import Saving, load_rules
 from diagnose.judge.timelines import measured_case
+from diagnose.measure.view import NO_INTERVALS
 from diagnose.predict.prediction import Change, Prediction
-from diagnose.predict.replay import Edit
+from diagnose.predict.replay import Edit, Replay
 from diagnose.predict.saving import change_of, saving_of
 from diagnose.predict.widths import Width
 
@@ -272,3 +273,13 @@ def test_without_a_wait_more_is_gained_than_the_wait_took() -> None:
     assert saving is not None
     assert 1000 * saving.predicted_ms == pytest.approx(95)
     assert saving.at_most_ms >= saving.predicted_ms
+
+
+def test_what_arithmetic_leaves_is_no_gain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two replays that last alike differ by a rounding: a part in 1e14 of the step. A part in 1e6 is a gain."""
+    measured = measured_case({"timeline": FULL})
+    for part, is_gain in ((1e-14, False), (1e-6, True)):
+        monkeypatch.setattr(
+            Replay, "step_ns", lambda self, edits=(), part=part: 1e8 * (1 - part * bool(edits))
+        )
+        assert (Prediction(measured).host_ms(NO_INTERVALS) > 0) == is_gain

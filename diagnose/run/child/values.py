@@ -42,6 +42,7 @@ _SIZES = {"__len__", "size", "numel", "nelement"}
 _IN_PLACE = re.compile(
     r".*[^_]_|__setitem__|__i(add|sub|mul|matmul|(true|floor)?div|mod|pow|and|x?or|[lr]shift)__"
 )
+_FILLS = {"fill_", "zero_"}  # whatever was there
 _PLAIN = (int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout, torch.memory_format)
 _DATA: tuple[Any, ...] = (torch.Tensor.data.__get__, torch.Tensor.data.__set__)  # type: ignore[attr-defined]
 _SHAPE: tuple[Any, ...] = (torch.Tensor.shape.__get__,)  # type: ignore[attr-defined]
@@ -195,6 +196,12 @@ class Values:
             for tensor in call.others_written:
                 self.keep(tensor, self.new_number(), bits, made=call.is_of_this_step)
 
+    def alias(self, tensor: torch.Tensor, other: torch.Tensor) -> None:
+        """The other is the same memory, of which both count the versions."""
+        value = self.of(tensor)
+        if not self._is_untrusted(tensor):
+            self._remembered(other, value._replace(tensor=weakref.ref(other)))
+
     def written_alike(self, call: Call) -> None:
         """What the call has written to counts as what it was."""
         for value in call.values_written:
@@ -246,6 +253,9 @@ class Call:
         self.is_new = self._is_random or self.name in _FROM_HOST or func in _GRADIENT
         if self.is_new:
             self.number = values.new_number()
+        elif self.name in _FILLS and self.given:
+            filled = self.given[0]
+            self.number = _number(values, (func, filled.shape, filled.dtype, filled.device), args[1:], kwargs)
         else:
             self.number = _number(values, (func, *_modes()), args, kwargs)
         self.asked = self.number

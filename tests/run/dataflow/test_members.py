@@ -115,6 +115,6 @@ def test_products_of_pairs_are_not_tried_with_the_same_weights() -> None:
     (group,) = [
         group
         for group in groups_of(step)
-        if group.are_members and group.is_loop and group.shape == (8, 16) and len(group.weights) == 12
+        if group.are_members and group.is_loop and group.shapes[0] == (8, 16) and len(group.weights) == 12
     ]
     assert group.left is None

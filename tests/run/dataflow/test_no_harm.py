@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.autograd import Variable
 from torch.utils.checkpoint import checkpoint
 
 from diagnose.run.child import guard
@@ -142,3 +143,17 @@ def test_nothing_that_a_step_was_given_outlives_it() -> None:
 @pytest.fixture(autouse=True)
 def no_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "_failures", {})
+
+
+def test_variables_are_made_as_before() -> None:
+    """By the script itself, once nobody looks; and while somebody does, of what is no tensor too."""
+    kind, made = type(Variable), []
+
+    def step() -> None:
+        made.append(Variable(torch.ones(2)) + 1)
+        with pytest.raises(TypeError):
+            Variable("no tensor")
+
+    seen(step)
+    assert "__call__" not in vars(kind) and guard.notes() == []
+    assert all(torch.equal(tensor, torch.full((2,), 2.0)) for tensor in made)

@@ -26,7 +26,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter_ns
 from typing import Any
@@ -50,6 +50,7 @@ from ..products.zeros import is_root_of_diagonal
 from ..steps.clock import ENGINE
 from ..tensors import tensors_in
 from ..values import Call, Values
+from .aliases import tell_of_variables
 from .call_places import Activations, Site, apart, is_power_iteration, site_of_call
 from .dataflow_facts import DataflowFacts
 from .feeds import Feeds
@@ -71,7 +72,7 @@ _STILL_A_STATE = re.compile(
     r"__getitem__|__get__|view|reshape|(un)?squeeze|flatten|transpose|expand|contiguous|detach|clone|to|chunk"
     r"|split|unbind|select|index_select|narrow|where|masked_fill|(__)?r?(mul|add|sub)(__)?|dropout"
 )
-Trial = Callable[[Call, int, int], float | None]
+Trial = Callable[[Call, int, Sequence[tuple[int, ...]]], float | None]
 _UNTOLD = -1  # bits of what depends on more groups than are told apart
 
 
@@ -110,6 +111,7 @@ class Dataflow(TorchFunctionMode):
         owner, name = self._place_for("backward")
         self._patches.replace(owner, name, self._following(getattr(owner, name)))
         tell_of_batches(self._patches, self._batch_came)
+        tell_of_variables(self._patches, self._variable_made)
         asked = torch.overrides.has_torch_function
         self._patches.replace(torch.overrides, "has_torch_function", self._unnoticed(asked))
         self.__enter__()
@@ -215,6 +217,10 @@ class Dataflow(TorchFunctionMode):
     def _batch_came(self, tensors: list[Tensor]) -> None:
         if self._looks and os.getpid() == self._pid:
             self._samples.batch(self._values.of(tensor).number for tensor in tensors)
+
+    def _variable_made(self, tensor: Tensor, variable: Tensor) -> None:
+        if self._looks and _get_current_function_mode() is self and os.getpid() == self._pid:
+            self._values.alias(tensor, variable)
 
     @guarded("looking at the dataflow")
     def _before(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Call | None:
@@ -409,11 +415,13 @@ class Dataflow(TorchFunctionMode):
             bits.append(self._group_count)
             self._group_count += 1
         key = (*where, depth)
-        group = self._step.groups.setdefault(key, Group(bits[depth], site, call.number, call.fixed, shape))
+        group = self._step.groups.setdefault(key, Group(bits[depth], site, call.number, call.fixed))
         group.count += 1
+        if group.count <= TRIED_ROUNDS[-1]:
+            group.shapes.append(shape)
         group.ns += ns
         group.same_weights &= set(call.fixed) <= set(group.fixed)
-        group.same_shape &= group.shape == shape
+        group.same_shape &= group.shapes[0] == shape
         group.trained &= trained
         group.varied |= call.number != group.number
         group.weights.add(tuple(call.numbers[1:]))
@@ -421,17 +429,19 @@ class Dataflow(TorchFunctionMode):
             if group.is_loop:
                 group.loop = apart(site, group.site)[-1]
             if group.are_members:
-                group.left = self._left(left_of_members, call, site, ns, group.count)
+                group.left = self._left(left_of_members, call, site, ns, group.shapes)
             elif group.is_loop:
-                group.left = self._left(left_of_rounds, call, site, ns, group.count)
+                group.left = self._left(left_of_rounds, call, site, ns, group.shapes)
         # what goes on from round to round does so as Python has decided
         return 1 << group.bit | (self._values.decided_bits if depth else 0)
 
-    def _left(self, trial: Trial, call: Call, site: Site, ns: int, count: int) -> float | None:
+    def _left(
+        self, trial: Trial, call: Call, site: Site, ns: int, shapes: Sequence[tuple[int, ...]]
+    ) -> float | None:
         """Of groups at the same instructions, with tensors of the same shapes, the first is tried."""
-        key = trial, site.key, count, tuple(tensor.shape for tensor in call.given)
+        key = trial, site.key, tuple(shapes), tuple(tensor.shape for tensor in call.given)
         if key not in self._tried:
-            tried = partial(self._allowance.share_left, lambda: trial(call, ns, count))
+            tried = partial(self._allowance.share_left, lambda: trial(call, ns, shapes))
             self._tried[key] = attempt("trying calls at once", tried, None)
         return self._tried[key]
 

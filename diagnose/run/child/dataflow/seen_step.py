@@ -28,7 +28,7 @@ class Group:
     site: Site
     number: int
     fixed: tuple[int, ...]  # what was not made in this step, as weights: no others are for the rest
-    shape: tuple[int, ...]
+    shapes: list[tuple[int, ...]] = field(default_factory=list)  # of the results, as far as they are tried
     count: int = 0
     ns: int = 0
     same_weights: bool = True

@@ -5,6 +5,8 @@ script's is given.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -16,11 +18,12 @@ from .product_trial import share_left
 _LONG_NS = 5_000_000  # of one layer: the trial takes a hundred times as long
 
 
-def left_of_members(call: Call, ns: int, count: int) -> float | None:
-    """The share of so many such layers' time, with their backward if they have one, that one product leaves;
-    None for another call, or where it takes too long to try. ``ns``: what the script's took.
+def left_of_members(call: Call, ns: int, shapes: Sequence[tuple[int, ...]]) -> float | None:
+    """The share of the time of layers with results of these shapes, all alike, and of their backward's if
+    they have one, that one product leaves; None for another call, or where it takes too long to try. ``ns``:
+    what the script's took.
     """
-    given = call.given
+    given, count = call.given, len(shapes)
     if call.name != "linear" or len(given) not in (2, 3) or inside_a_transform() or ns > _LONG_NS:
         return None
     if given[0].dim() < 2 or any(tensor.device.type != "cpu" for tensor in given):

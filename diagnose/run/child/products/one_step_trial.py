@@ -40,23 +40,16 @@ def left_by_cells(call: Call, ns: int, *, is_trained: bool) -> float | None:
     """
     if ns > LONG_NS:
         return None
-    inputs, state, weights, has_biases, layers, _, trains, _, batch_first = call.arguments
-    states = list(state) if isinstance(state, (tuple, list)) else [state]
-    module, cell, each = getattr(torch, call.name), _CELLS[call.name], len(weights) // layers
-    # without the dropout between layers: the script's random numbers stay what they are
-    options = has_biases, layers, 0.0, trains, False, batch_first
-
-    def by_module(inputs: Tensor, *given: Tensor) -> Tensor:
-        state, weights = list(given[: len(states)]), list(given[len(states) :])
-        output: Tensor = module(inputs, state if len(state) > 1 else state[0], weights, *options)[0]
-        return output
+    network = network_of(call)
+    assert network is not None
+    state_count, cell, each = len(network.states), _CELLS[call.name], len(network.weights) // network.layers
 
     def by_cells(inputs: Tensor, *given: Tensor) -> Tensor:
-        state, weights = given[: len(states)], given[len(states) :]
-        rows = inputs.squeeze(int(batch_first))
-        for layer in range(layers):
-            rows = cell(rows, *(part[layer] for part in state), *weights[each * layer : each * (layer + 1)])
+        states, weights = given[:state_count], given[state_count:]
+        rows = inputs.squeeze(network.time)
+        for layer in range(network.layers):
+            rows = cell(rows, *(part[layer] for part in states), *weights[each * layer : each * (layer + 1)])
         return rows
 
-    given = [inputs, *states, *weights]
-    return share_left((by_module, given), (by_cells, given), is_trained=is_trained)
+    by_module = network.module(call.name)
+    return share_left((by_module, network.given), (by_cells, network.given), is_trained=is_trained)

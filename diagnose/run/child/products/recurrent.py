@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from ..values import Call
@@ -25,8 +27,36 @@ class Network(NamedTuple):
     batch_first: bool
 
     @property
+    def time(self) -> int:
+        """The dimension of the inputs, and of the output."""
+        return int(self.batch_first)
+
+    @property
     def step_count(self) -> int:
-        return self.inputs.shape[int(self.batch_first)]
+        return self.inputs.shape[self.time]
+
+    @property
+    def states(self) -> list[Tensor]:
+        return list(self.state) if isinstance(self.state, (tuple, list)) else [self.state]
+
+    @property
+    def given(self) -> list[Tensor]:
+        """The inputs, the states, the weights."""
+        return [self.inputs, *self.states, *self.weights]
+
+    def module(self, name: str) -> Callable[..., Tensor]:
+        """Its output, of tensors as those that it is given. Without the dropout between layers: the script's
+        random numbers stay what they are.
+        """
+        module, state_count = getattr(torch, name), len(self.states)
+        options = self.has_biases, self.layers, 0.0, self.trains, self.both_ways, self.batch_first
+
+        def output(inputs: Tensor, *given: Tensor) -> Tensor:
+            states, weights = list(given[:state_count]), list(given[state_count:])
+            found: Tensor = module(inputs, states if state_count > 1 else states[0], weights, *options)[0]
+            return found
+
+        return output
 
 
 def network_of(call: Call) -> Network | None:

@@ -1,11 +1,11 @@
-"""Products, recurrent cells and convolutions that a loop makes of few rows each with the same weights: one
-for all rounds reads these once, and makes one gradient of them. Both ways are tried on what the script's is
-given.
+"""Products, recurrent cells and networks, and convolutions that a loop makes of few rows each with the same
+weights: one for all rounds reads these once, and makes one gradient of them. Both ways are tried on what the
+script's is given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -16,6 +16,7 @@ from ..inspection import inside_a_transform
 from ..tensors import map_tensors
 from ..values import Call
 from .product_trial import share_left
+from .recurrent import Network, network_of
 
 
 class _Product(NamedTuple):
@@ -43,12 +44,18 @@ _PRODUCTS = {
 _LONG_NS = 5_000_000  # of one product: the trial takes a hundred times as long
 
 
-def left_of_rounds(call: Call, ns: int, count: int) -> float | None:
-    """The share of so many such calls' time, with their backward if they have one, that one leaves; None for
-    another call, or where it takes too long to try. ``ns``: what the script's took.
+def left_of_rounds(call: Call, ns: int, shapes: Sequence[tuple[int, ...]]) -> float | None:
+    """The share of the time of calls with results of these shapes, and of their backward's if they have one,
+    that one call leaves; None for another call, or where it takes too long to try. ``ns``: what the script's
+    took.
     """
-    product, given = _PRODUCTS.get(call.name), call.given
-    if product is None or inside_a_transform() or ns > _LONG_NS or len(given) <= product.batched:
+    if inside_a_transform() or ns > _LONG_NS:
+        return None
+    network = network_of(call)
+    if network is not None:
+        return _left_of_sequences(call.name, network, [shape[network.time] for shape in shapes])
+    product, given, count = _PRODUCTS.get(call.name), call.given, len(shapes)
+    if product is None or len(given) <= product.batched:
         return None
     rows, weights = given[: product.batched], given[product.batched]
     if weights.dim() != product.dimensions or (product.dimensions > 2 and rows[0].dim() != weights.dim()):
@@ -68,6 +75,27 @@ def left_of_rounds(call: Call, ns: int, count: int) -> float | None:
     def at_once(*given: Tensor) -> Tensor:
         rows = (torch.cat([torch.atleast_2d(tensor)] * count) for tensor in given[: product.batched])
         return make(*rows, *given[product.batched :])
+
+    left = share_left((in_rounds, given), (at_once, given), is_trained=torch.is_grad_enabled())
+    return min(1.0, left)
+
+
+def _left_of_sequences(name: str, network: Network, lengths: Sequence[int]) -> float:
+    """One batch of all, padded to the longest. What they are given is the network's steps, again and again up
+    to these lengths.
+    """
+    count, state_count, time = len(lengths), len(network.states), network.time
+    steps = torch.arange(max(lengths), device=network.inputs.device) % network.step_count
+    given = [network.inputs.index_select(time, steps), *network.given[1:]]
+    output = network.module(name)
+
+    def in_rounds(inputs: Tensor, *given: Tensor) -> Tensor:
+        each = (output(inputs.narrow(time, 0, length), *given) for length in lengths)
+        return torch.cat([states.flatten() for states in each])
+
+    def at_once(inputs: Tensor, *given: Tensor) -> Tensor:
+        states = (torch.cat([state] * count, dim=1) for state in given[:state_count])
+        return output(torch.cat([inputs] * count, dim=1 - time), *states, *given[state_count:])
 
     left = share_left((in_rounds, given), (at_once, given), is_trained=torch.is_grad_enabled())
     return min(1.0, left)
