@@ -178,6 +178,32 @@ def test_of_several_threads_one_is_tried(calls: CallCounts, monkeypatch: pytest.
     assert torch.get_num_threads() == torch._C.get_num_threads() == 2
 
 
+@pytest.mark.parametrize(
+    ("changed_ms", "pairs"),
+    [
+        (25, 4),  # ten steps are enough: the first pair is not counted
+        (19, 16),  # not twice as long: 17 pairs take half a second
+        (5, 16),  # how much shorter they are is to be known well
+    ],
+)
+def test_a_setting_that_is_clearly_slower_is_not_tried_for_long(
+    calls: CallCounts, monkeypatch: pytest.MonkeyPatch, changed_ms: int, pairs: int
+) -> None:
+    torch.set_num_threads(2)
+    monkeypatch.setattr("diagnose.run.child.trials.setting_trials.usable_cores", lambda: 2)
+    now, clock = [0], lambda: now[0]
+    monkeypatch.setattr("diagnose.run.child.trials.setting_trials.perf_counter_ns", clock)
+    monkeypatch.setattr("diagnose.run.child.trials.setting_trials._OneThread.clock", staticmethod(clock))
+    trials = trials_of(calls, may_round=True)
+    assert trials.begin()
+    over = False
+    while not over:
+        now[0] += (changed_ms if torch._C.get_num_threads() == 1 else 10) * 1_000_000
+        over = trials.step()
+    (facts,) = trials.facts
+    assert facts["as_is_ms"] == [10] * pairs and facts["changed_ms"] == [changed_ms] * pairs
+
+
 def test_threads_that_the_script_sets_meanwhile_hold_afterwards(
     calls: CallCounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:

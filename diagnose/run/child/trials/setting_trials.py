@@ -32,6 +32,7 @@ from .update_trials import ForeachUpdate, FusedUpdate
 
 _PAIRS_AT_LEAST, _PAIRS_AT_MOST = 4, 16
 _ENOUGH_NS = 3 * SECOND // 2  # of one trial with enough pairs
+_CLEARLY = 2  # times as long as the longest step as it is: a setting under which all steps take that is none
 _TOO_LONG_NS = 5 * SECOND  # of all trials together: somebody waits
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -209,8 +210,22 @@ class _Trial:
 
     def _is_over(self, elapsed_ns: int) -> bool:
         pairs, half = divmod(len(self._ns), 2)
-        enough = not half and pairs > _PAIRS_AT_LEAST and elapsed_ns >= _ENOUGH_NS
+        enough = (
+            not half and pairs > _PAIRS_AT_LEAST and (elapsed_ns >= _ENOUGH_NS or self._is_clearly_slower)
+        )
         return enough or pairs > _PAIRS_AT_MOST or self._began_ns + elapsed_ns >= self._until_ns
+
+    @property
+    def _is_clearly_slower(self) -> bool:
+        as_is, changed = self._whole_ns
+        return min(changed) > _CLEARLY * max(as_is)
+
+    @property
+    def _whole_ns(self) -> tuple[list[int], list[int]]:
+        """Of whole pairs but the first: steps as they are, and with the setting changed."""
+        whole = range(2, len(self._ns) // 2 * 2)
+        as_is, changed = ([self._ns[at] for at in whole if is_changed(at) is one] for one in (False, True))
+        return as_is, changed
 
     def end(self) -> None:
         try:
@@ -224,16 +239,12 @@ class _Trial:
         """Of whole pairs, ms by the setting's clock; None where it has not ended as it should."""
         if self._after is None:
             return None
-        whole = range(2, len(self._ns) // 2 * 2)
-        ms = {
-            changed: [self._ns[step] / 1e6 for step in whole if is_changed(step) is changed]
-            for changed in (False, True)
-        }
+        as_is, changed = self._whole_ns
         return {
             "setting": self._setting.name,
             "value": self._value,
-            "as_is_ms": ms[False],
-            "changed_ms": ms[True],
+            "as_is_ms": [ns / 1e6 for ns in as_is],
+            "changed_ms": [ns / 1e6 for ns in changed],
             "others_share": others_share(self._before, self._after),
         }
 
