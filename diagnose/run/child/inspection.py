@@ -57,6 +57,11 @@ def inside_a_transform() -> bool:
     return peek is not None and peek() is not None
 
 
+def inside_forward_mode() -> bool:
+    """Whether derivatives are computed with the values (`torch.autograd.forward_ad`)."""
+    return torch.autograd.forward_ad._current_level >= 0
+
+
 @contextlib.contextmanager
 def without_saved_tensors_hooks() -> Iterator[None]:
     """The script's hooks on what autograd saves, as those of a checkpoint, see nothing of what runs in here.

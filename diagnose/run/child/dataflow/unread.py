@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from ..inspection import inside_a_transform, inside_forward_mode
 from ..products.product_order import SCALES
 from .by_position import (
     BY_PICTURE,
@@ -34,7 +35,7 @@ from .by_position import (
     is_turned,
     over_last,
 )
-from .unseen_readers import inside_a_transform, is_of_own_function, may_read_unseen
+from .unseen_readers import is_of_own_function, may_read_unseen
 from .weights import ALL, NONE, Weighted, together, weights_of
 
 # A shape or a kind: no number is read.
@@ -154,7 +155,7 @@ class Reads:
         """
         if name in METADATA and not results:
             return
-        is_wrapped = inside_a_transform()
+        is_wrapped = inside_a_transform() or inside_forward_mode()
         self._reads_unseen = self._reads_unseen or is_wrapped
         made = tuple(number for number, _ in results)
         loss = _loss(name, arguments, options or {})

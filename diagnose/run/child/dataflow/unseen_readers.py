@@ -47,12 +47,6 @@ def _shows_progress(thread: threading.Thread) -> bool:
     return type(thread).__module__.startswith("tqdm.")
 
 
-def inside_a_transform() -> bool:
-    """Of `torch.func` (`vmap`, `grad`), which wraps what it reads, or of forward-mode differentiation."""
-    functorch = torch._C._functorch
-    return functorch.peek_interpreter_stack() is not None or torch.autograd.forward_ad._current_level >= 0
-
-
 def is_of_own_function(node: Any) -> bool:
     """Whether a node is a `torch.autograd.Function`'s, whose backward reads what its forward has kept."""
     return isinstance(node, torch._C._FunctionBase)
