@@ -114,7 +114,9 @@ class Measured:
     ) -> Selection | None:
         if trace is None:
             return None
-        view = Selection(trace, calls, chosen, dataflow=self.recording.facts.get("dataflow") or {})
+        dataflow = self.recording.facts.get("dataflow") or {}
+        threads = min(self.number("thread_count"), self.number("cpu_core_count"))
+        view = Selection(trace, calls, chosen, dataflow=dataflow, threads=int(threads) if threads >= 1 else 1)
         return view if view.step_count else None
 
     @cached_property

@@ -38,7 +38,8 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 class Selection(View):
     """A view with what several selectors share, worked out once. ``calls``: see `diagnose.measure.calls`;
-    ``dataflow``: what the run's look at the dataflow told, if there was one.
+    ``dataflow``: what the run's look at the dataflow told, if there was one; ``threads``: how many compute an
+    operator on the processor, one where nobody has told.
     """
 
     def __init__(
@@ -48,9 +49,10 @@ class Selection(View):
         chosen: Callable[[np.ndarray], np.ndarray] | None = None,
         *,
         dataflow: Mapping[str, Any] = NOTHING,
+        threads: int = 1,
     ) -> None:
         super().__init__(trace, chosen)
-        self.calls, self._dataflow = calls, dataflow
+        self.calls, self._dataflow, self.threads = calls, dataflow, threads
 
     @cached_property
     def free_cells(self) -> frozenset[tuple[str, int]]:

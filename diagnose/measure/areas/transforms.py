@@ -86,8 +86,9 @@ def _slow(view: Selection) -> list[tuple[int, float]]:
         return found
     took_ns = view.host["dur_ns"].to_numpy()
     for row in view.named(view.name_matches(r"^aten::_fft_(r2c|c2r|c2c)$")).tolist():
-        numbers = REAL_NUMBERS[str(view.name[row])] * math.prod(_shape(view, row) or (0,))
-        left_ns = SMALL_PRIME_NS * numbers
+        shape = _shape(view, row)
+        numbers = REAL_NUMBERS[str(view.name[row])] * math.prod(shape or (0,))
+        left_ns = SMALL_PRIME_NS * numbers / max(1, min(view.threads, math.prod(shape[:-1])))
         is_awkward = all(largest_prime_factor(length) > SMALL_PRIME for length in _lengths(view, row))
         if numbers >= NUMBERS_AT_LEAST and is_awkward and took_ns[row] > FAR_LONGER * left_ns:
             found.append((row, left_ns))
