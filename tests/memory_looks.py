@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ HERE = str(Path(__file__).parent)
 def looked_at(step: Callable[[], None]) -> Seen:
     """After a first one; without the tensors that other tests of this process have left."""
     step()
+    gc.collect()  # what others left in cycles would be freed at any time
     look = MemoryLook(Places(HERE, HERE))
     assert look.begin()
     ended = False
