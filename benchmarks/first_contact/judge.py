@@ -160,7 +160,10 @@ REMARK = (
     "not told: what a good length takes was counted for one thread, and two computed them (mended since, "
     "decision 334). Of earlier scripts that were met beside other programs, az04, ax04, ay01, ay07 and ay08 "
     "were run again in quiet by that version: the costs that had gone untold are told, but for one thread "
-    "of ay07."
+    "of ay07.\n\n"
+    "0.1.0+b8ff90d8: bf01 and bf02, real ones, met in quiet. The decoder's gradients in bf02's aggressive "
+    "loop are never applied, but count in what is clipped: its author has them as a decoy that costs 16 %, "
+    "for without them the losses part after some 190 steps."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them
