@@ -89,8 +89,17 @@ def _unseen_evaluations(measured: Measured) -> list[FactPlace] | Missing:
     forward_ms = OF_FORWARD * measured.row_ms("forward")
     if measured.has_gpu:
         forward_ms = OF_GPU_STEP * (measured.needed("step_ms") - wait_ms)
-    asking_ms = wait_ms + forward_ms
+    asking_ms = wait_ms + forward_ms / _passes(measured)
     return [FactPlace(one.file, one.line, one.function, one.calls, one.samples * asking_ms) for one in unseen]
+
+
+def _passes(measured: Measured) -> float:
+    """Forwards with a backward of their own for each batch, as adversarial training makes them: an evaluation
+    makes one.
+    """
+    forwards, backwards = (measured.number(f"{name}_count_per_step") for name in ("forward", "backward"))
+    passes = min(forwards, backwards) / measured.fetches_per_step
+    return passes if passes > 1 else 1.0
 
 
 @metric(
