@@ -145,7 +145,12 @@ class Replay:
 
     def clock(self, lane: int, edits: Sequence[Edit] = ()) -> Callable[[np.ndarray], np.ndarray]:
         """From recorded moments of a thread to how far its work has come then with the edits made, ns."""
-        return _clock(self._span, self._paces, [edit for edit in edits if edit.lane == lane])
+        return self._clock(lane, edits, self._paces)
+
+    def _clock(
+        self, lane: int, edits: Sequence[Edit], paces: Sequence[Pace]
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        return _clock(self._span, paces, [edit for edit in edits if edit.lane == lane])
 
     @cached_property
     def _span(self) -> Intervals:
@@ -182,7 +187,7 @@ class Replay:
             np.unique(edges.lane[edges.lane >= 0]).tolist() if paces else {edit.lane for edit in edits}
         ):
             mine = np.flatnonzero(edges.lane == lane)
-            clock = _clock(self._span, paces, [edit for edit in edits if edit.lane == lane])
+            clock = self._clock(lane, edits, paces)
             work[mine] = clock(edges.to_ns[mine]) - clock(edges.from_ns[mine])
         return work
 

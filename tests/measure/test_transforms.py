@@ -38,7 +38,7 @@ def test_threads_compute_transforms_side_by_side(rows: int, threads: int, cores:
     """As many as there are, but no more than cores or transforms. 511,744 numbers in 4 ms are 7.8 ns each:
     more than twice 3.5 ns, or 3.5 ns by two threads.
     """
-    length = 1999 * 256 // rows if rows > 1 else 511_747  # a prime, too
+    length = 1999 * 256 // rows if rows > 1 else 511_747  # 37 × 13,831
     shape = [rows, length] if rows > 1 else [length]
     one = measured_case(
         {

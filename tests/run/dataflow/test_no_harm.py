@@ -140,11 +140,6 @@ def test_nothing_that_a_step_was_given_outlives_it() -> None:
     flow.end()
 
 
-@pytest.fixture(autouse=True)
-def no_failures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "_failures", {})
-
-
 def test_variables_are_made_as_before() -> None:
     """By the script itself, once nobody looks; and while somebody does, of what is no tensor too."""
     kind, made = type(Variable), []
@@ -157,3 +152,8 @@ def test_variables_are_made_as_before() -> None:
     seen(step)
     assert "__call__" not in vars(kind) and guard.notes() == []
     assert all(torch.equal(tensor, torch.full((2,), 2.0)) for tensor in made)
+
+
+@pytest.fixture(autouse=True)
+def no_failures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "_failures", {})

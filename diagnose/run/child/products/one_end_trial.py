@@ -4,9 +4,8 @@ tried on what the script's is given.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import Enum
-from typing import Any
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -41,41 +40,30 @@ def left_at_one_end(call: Call, end: End, ns: int, *, is_trained: bool) -> float
 
 def ways(call: Call, end: End) -> tuple[Way, Way]:
     """To that end, by the whole network and by one of whose last layer only what is read is computed."""
-    inputs, state, weights, has_biases, layers, _, trains, _, batch_first = call.arguments
-    states = list(state) if isinstance(state, tuple | list) else [state]
-    network, each = getattr(torch, call.name), 4 if has_biases else 2
-    time = int(batch_first)
-
-    def run(
-        rows: Tensor, states: Sequence[Tensor], weights: Sequence[Tensor], layers: int, *, both_ways: bool
-    ) -> Sequence[Tensor]:
-        # without the dropout between layers: the script's random numbers stay what they are
-        given: Any = states if len(states) > 1 else states[0]
-        results: Sequence[Tensor] = network(
-            rows, given, weights, has_biases, layers, 0.0, trains, both_ways, batch_first
-        )
-        return results
-
-    count, below = len(states), 2 * (layers - 1) * each  # of states, and of weights below the last layer
+    network = network_of(call)
+    assert network is not None
+    time, layers, each = network.time, network.layers, 4 if network.has_biases else 2
+    # of states, and of weights below the last layer
+    count, below = len(network.states), 2 * (layers - 1) * each
+    one_way = partial(network.run, layers=1, both_ways=False)
 
     def as_is(rows: Tensor, *given: Tensor) -> Tensor:
-        output, state, *_ = run(rows, given[:count], given[count:], layers, both_ways=True)
+        output, state, *_ = network.run(rows, given[:count], given[count:])
         return output.select(time, -1) if end is End.OUTPUT else state[-1]
 
     def at_one_end(rows: Tensor, *given: Tensor) -> Tensor:
         states, weights = given[:count], given[count:]
         if layers > 1:
-            rows, *_ = run(
-                rows, [state[:-2] for state in states], weights[:below], layers - 1, both_ways=True
-            )
+            lower = [state[:-2] for state in states]
+            rows, *_ = network.run(rows, lower, weights[:below], layers=layers - 1)
         last = [state[-1:] for state in states]
         if end is End.STATE:
-            return run(rows.flip(time), last, weights[below:], 1, both_ways=False)[1][-1]
+            return one_way(rows.flip(time), last, weights[below:])[1][-1]
         forward, reverse = weights[below : below + each], weights[below + each :]
-        there, *_ = run(rows, [state[-2:-1] for state in states], forward, 1, both_ways=False)
-        back, *_ = run(rows.narrow(time, -1, 1), last, reverse, 1, both_ways=False)
+        there, *_ = one_way(rows, [state[-2:-1] for state in states], forward)
+        back, *_ = one_way(rows.narrow(time, -1, 1), last, reverse)
         return torch.cat([there.select(time, -1), back.select(time, 0)], -1)
 
-    unread = weights[below : below + each] if end is End.STATE else []
-    needed = [weight for weight in weights if not any(weight is one for one in unread)]
-    return (as_is, [inputs, *states, *weights]), (at_one_end, [inputs, *states, *needed])
+    unread = network.weights[below : below + each] if end is End.STATE else []
+    needed = [weight for weight in network.weights if not any(weight is one for one in unread)]
+    return (as_is, network.given), (at_one_end, [network.inputs, *network.states, *needed])

@@ -51,5 +51,4 @@ def left_by_cells(call: Call, ns: int, *, is_trained: bool) -> float | None:
             rows = cell(rows, *(part[layer] for part in states), *weights[each * layer : each * (layer + 1)])
         return rows
 
-    by_module = network.module(call.name)
-    return share_left((by_module, network.given), (by_cells, network.given), is_trained=is_trained)
+    return share_left((network.output, network.given), (by_cells, network.given), is_trained=is_trained)

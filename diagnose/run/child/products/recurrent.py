@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -14,11 +14,12 @@ _NAMES = {"lstm", "gru", "rnn_tanh", "rnn_relu"}
 
 
 class Network(NamedTuple):
-    """Of a padded batch, in the order of the arguments; packed ones have the lengths besides."""
+    """Of a padded batch: the function's name and its arguments in order. Packed ones have lengths besides."""
 
+    name: str
     inputs: Tensor
     state: Any  # a tensor, or several
-    weights: list[Tensor]
+    weights: Sequence[Tensor]
     has_biases: bool
     layers: int
     dropout: float
@@ -44,26 +45,28 @@ class Network(NamedTuple):
         """The inputs, the states, the weights."""
         return [self.inputs, *self.states, *self.weights]
 
-    def module(self, name: str) -> Callable[..., Tensor]:
-        """Its output, of tensors as those that it is given. Without the dropout between layers: the script's
-        random numbers stay what they are.
+    def run(
+        self, inputs: Tensor, states: Sequence[Tensor], weights: Sequence[Tensor], **changed: Any
+    ) -> Sequence[Tensor]:
+        """What it gives for these, with fields of its own changed. Without the dropout between layers: the
+        script's random numbers stay what they are.
         """
-        module, state_count = getattr(torch, name), len(self.states)
-        options = self.has_biases, self.layers, 0.0, self.trains, self.both_ways, self.batch_first
+        given: Any = states if len(states) > 1 else states[0]
+        network = self._replace(inputs=inputs, state=given, weights=weights, dropout=0.0, **changed)
+        results: Sequence[Tensor] = getattr(torch, self.name)(*network[1:])
+        return results
 
-        def output(inputs: Tensor, *given: Tensor) -> Tensor:
-            states, weights = list(given[:state_count]), list(given[state_count:])
-            found: Tensor = module(inputs, states if state_count > 1 else states[0], weights, *options)[0]
-            return found
-
-        return output
+    def output(self, inputs: Tensor, *given: Tensor) -> Tensor:
+        """Of tensors as those that it is given."""
+        count = len(self.states)
+        return self.run(inputs, given[:count], given[count:])[0]
 
 
 def network_of(call: Call) -> Network | None:
     """None for other calls, for packed sequences, single ones or projections, and on no processor."""
-    if call.name not in _NAMES or len(call.arguments) != len(Network._fields) or call.options:
+    if call.name not in _NAMES or len(call.arguments) != len(Network._fields) - 1 or call.options:
         return None
-    network = Network(*call.arguments)
+    network = Network(call.name, *call.arguments)
     inputs = network.inputs
     if not isinstance(inputs, Tensor) or inputs.dim() != 3 or inputs.device.type != "cpu":
         return None

@@ -53,7 +53,7 @@ def left_of_rounds(call: Call, ns: int, shapes: Sequence[tuple[int, ...]]) -> fl
         return None
     network = network_of(call)
     if network is not None:
-        return _left_of_sequences(call.name, network, [shape[network.time] for shape in shapes])
+        return _left_of_sequences(network, [shape[network.time] for shape in shapes])
     product, given, count = _PRODUCTS.get(call.name), call.given, len(shapes)
     if product is None or len(given) <= product.batched:
         return None
@@ -80,22 +80,21 @@ def left_of_rounds(call: Call, ns: int, shapes: Sequence[tuple[int, ...]]) -> fl
     return min(1.0, left)
 
 
-def _left_of_sequences(name: str, network: Network, lengths: Sequence[int]) -> float:
+def _left_of_sequences(network: Network, lengths: Sequence[int]) -> float:
     """One batch of all, padded to the longest. What they are given is the network's steps, again and again up
     to these lengths.
     """
     count, state_count, time = len(lengths), len(network.states), network.time
     steps = torch.arange(max(lengths), device=network.inputs.device) % network.step_count
     given = [network.inputs.index_select(time, steps), *network.given[1:]]
-    output = network.module(name)
 
     def in_rounds(inputs: Tensor, *given: Tensor) -> Tensor:
-        each = (output(inputs.narrow(time, 0, length), *given) for length in lengths)
+        each = (network.output(inputs.narrow(time, 0, length), *given) for length in lengths)
         return torch.cat([states.flatten() for states in each])
 
     def at_once(inputs: Tensor, *given: Tensor) -> Tensor:
         states = (torch.cat([state] * count, dim=1) for state in given[:state_count])
-        return output(torch.cat([inputs] * count, dim=1 - time), *states, *given[state_count:])
+        return network.output(torch.cat([inputs] * count, dim=1 - time), *states, *given[state_count:])
 
     left = share_left((in_rounds, given), (at_once, given), is_trained=torch.is_grad_enabled())
     return min(1.0, left)
