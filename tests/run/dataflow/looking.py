@@ -26,8 +26,11 @@ def looking() -> Dataflow:
 
 def seen(step: Callable[[], Any]) -> dict[str, Any]:
     flow = looking()
-    step()
-    assert [flow.step() for _ in range(6)] == [False] * 5 + [True]
+    try:
+        step()
+        assert [flow.step() for _ in range(6)] == [False] * 5 + [True]
+    finally:
+        flow.end()
     assert flow.facts is not None and torch.overrides._get_current_function_mode() is None
     return flow.facts
 
