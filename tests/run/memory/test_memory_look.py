@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 from diagnose.measure.memory_peak import MemoryLook as Seen
 from diagnose.run.child import guard
 from diagnose.run.child.memory import storage_log, storages
-from diagnose.run.child.memory.held import _NothingIsComputed
+from diagnose.run.child.memory.held import _NothingIsComputed, held_at
 from diagnose.run.child.memory.memory_look import MemoryLook
 from diagnose.run.child.memory.storages import living, owners, storage_of
 from diagnose.run.child.places import Places
@@ -163,6 +163,33 @@ def test_the_parts_of_a_small_net_by_hand() -> None:
     # Adam holds a root of each second moment while it steps: of the first weight, when most is held
     assert peak.during == "optimizer"
     assert sum(parts.values()) == peak.total and peak.tensors == peak.total - parts["outside"]
+
+
+def with_its_gradients() -> nn.Linear:
+    layer = nn.Linear(300, 100)
+    layer(torch.randn(4, 300)).sum().backward()
+    return layer
+
+
+def test_gradients_that_nobody_has_asked_for_are_there() -> None:
+    """As those of a network that is only trained through: nobody but the engine knows them."""
+    others, task, judge = of_others(), mlp(), with_its_gradients()
+    (peak,) = Seen(told(task)).peaks
+    gradients = {part.part: part.bytes for part in peak.parts}["gradients"] - others["gradients"]
+    assert gradients == 4 * (100 * 200 + 200 + 200 * 10 + 10) + 4 * (300 * 100 + 100)
+    assert judge.weight.grad is not None
+
+
+def test_gradients_that_nobody_has_asked_for_are_there_when_memory_runs_out() -> None:
+    others, judge = of_others(), with_its_gradients()
+    try:
+        raise RuntimeError("out of memory")
+    except RuntimeError as error:
+        held = held_at(error, Places(HERE, HERE))
+    parts = [held["origins"][row[3]]["part"] for row in held["storages"]]
+    sizes = [row[0] for row, part in zip(held["storages"], parts, strict=True) if part == "gradients"]
+    assert sum(sizes) - others["gradients"] == 4 * (300 * 100 + 100)
+    assert judge.weight.grad is not None
 
 
 def test_activations_are_what_the_backward_needs() -> None:

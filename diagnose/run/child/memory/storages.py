@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ def storage_of(tensor: Tensor) -> torch.UntypedStorage | None:
 
 
 class Living(NamedTuple):
-    """What Python knows of; ``models``: those that are in no other."""
+    """What Python knows of, and all gradients; ``models``: those that are in no other."""
 
     tensors: list[Tensor]
     models: list[nn.Module]
@@ -54,33 +55,44 @@ def living() -> Living:
         [one for one in found if issubclass(type(one), kind)] for kind in (Tensor, nn.Module, Optimizer)
     )
     inner = {id(child) for module in modules for child in module.children()}
-    return Living(tensors, [module for module in modules if id(module) not in inner], optimizers)
+    alive = Living(tensors, [module for module in modules if id(module) not in inner], optimizers)
+    known = set(map(id, tensors))
+    tensors += [
+        tensor for tensor, owner in _owned(alive) if owner.part == "gradients" and id(tensor) not in known
+    ]
+    return alive
 
 
 def owners(alive: Living) -> dict[int, Owner]:
     """What belongs to these models and optimizers, by the storage's `_cdata`."""
     found: dict[int, Owner] = {}
+    for tensor, owner in _owned(alive):
+        if (storage := storage_of(tensor)) is not None:
+            found.setdefault(storage._cdata, owner)
+    return found
+
+
+def _owned(alive: Living) -> Iterator[tuple[Tensor, Owner]]:
+    """A tensor may come again; what is said of it first holds."""
     names: dict[int, str] = {}
-
-    def add(tensor: Any, part: str, name: str) -> None:
-        storage = storage_of(tensor) if isinstance(tensor, Tensor) else None
-        if storage is not None:
-            found.setdefault(storage._cdata, Owner(part, name))
-
     for model in alive.models:
         for name, parameter in model.named_parameters():
             names[id(parameter)] = name
-            add(parameter, "parameters", name)
-            add(parameter.grad, "gradients", name)
+            yield from _with_gradient(parameter, name)
         for name, buffer in model.named_buffers():
-            add(buffer, "parameters", name)
+            yield buffer, Owner("parameters", name)
     for optimizer in alive.optimizers:
         for group in optimizer.param_groups:
             for parameter in group["params"]:
-                add(parameter, "parameters", names.get(id(parameter), ""))
-                add(parameter.grad, "gradients", names.get(id(parameter), ""))
+                yield from _with_gradient(parameter, names.get(id(parameter), ""))
         for parameter, state in dict(getattr(optimizer, "state", {})).items():
             for value in state.values() if isinstance(state, dict) else ():
                 for tensor in value if isinstance(value, (list, tuple)) else (value,):
-                    add(tensor, "state", names.get(id(parameter), ""))
-    return found
+                    if isinstance(tensor, Tensor):
+                        yield tensor, Owner("state", names.get(id(parameter), ""))
+
+
+def _with_gradient(parameter: Tensor, name: str) -> Iterator[tuple[Tensor, Owner]]:
+    yield parameter, Owner("parameters", name)
+    if parameter.grad is not None:
+        yield parameter.grad, Owner("gradients", name)
