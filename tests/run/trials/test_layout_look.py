@@ -244,12 +244,23 @@ def test_volumes_have_such_a_layout_too() -> None:
     assert model.second.weight.is_contiguous()
 
 
-def test_numbers_that_are_no_pictures() -> None:
-    model = nn.Sequential(nn.Unflatten(1, (3, 8, 8)), nn.Conv2d(3, 4, 3))
+@pytest.mark.parametrize(
+    "model",
+    [
+        nn.Sequential(nn.Unflatten(1, (3, 8, 8)), nn.Conv2d(3, 4, 3)),
+        nn.Sequential(
+            nn.Unflatten(1, (3, 8, 8)), *(nn.Sequential(nn.Conv2d(3, 3, 3), nn.ReLU()) for _ in range(2))
+        ),
+    ],
+    ids=["a convolution", "blocks of one each"],
+)
+def test_a_model_that_makes_its_pictures_itself_is_tried_as_a_whole(model: nn.Module) -> None:
     look = looking_at(LayoutLook, model)
     assert look.begin()
-    model(torch.randn(2, 192))
-    assert look.step() and look.facts == []
+    model(torch.randn(2, 192)).sum().backward()
+    assert look.step() and look.facts
+    (told,) = look.facts
+    assert told["class"] == "Sequential" and len(told["changed_ms"]) >= 5
 
 
 class Sounds(nn.Module):

@@ -22,9 +22,7 @@ class LayoutLook(CopyLook):
     outermost = True
 
     def modules(self, models: Iterable[nn.Module]) -> Iterable[nn.Module]:
-        """The models, and parts of theirs with several convolutions: a model of sounds makes its pictures
-        itself.
-        """
+        """The models, and parts of theirs with several convolutions."""
         return [
             part
             for model in models
@@ -33,7 +31,9 @@ class LayoutLook(CopyLook):
         ]
 
     def counts(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        return any(_is_picture(tensor) for tensor in tensors_near((*args, *kwargs.values())))
+        """Whether it is given pictures, or makes them itself of what it is given."""
+        given = tensors_near((*args, *kwargs.values()))
+        return any(map(_is_picture, given)) or not _leaves_it_to_a_part(module)
 
     def tried(self, seen: Seen) -> dict[str, Any]:
         as_is, changed = copied(seen.module), copied(seen.module)
@@ -75,6 +75,15 @@ def _convolves(model: nn.Module, at_least: int) -> bool:
     large = [weight for weight in weights if weight.shape[1] > 1 and weight[0, 0].numel() > 1]
     fits = sum(weight.nbytes for weight in model.parameters()) <= _BYTES_AT_MOST
     return len(large) >= at_least and fits and all(weight.is_contiguous() for weight in weights)
+
+
+def _leaves_it_to_a_part(module: nn.Module) -> bool:
+    """Whether a part of its own, one that is called, has several convolutions."""
+    return any(
+        _convolves(part, at_least=2)
+        for part in module.modules()
+        if part is not module and not isinstance(part, (nn.ModuleList, nn.ModuleDict))
+    )
 
 
 def _is_picture(tensor: Tensor) -> bool:
