@@ -106,6 +106,34 @@ def test_rounds_of_differing_sizes_are_a_loop_where_they_are_trained(trained: bo
     assert (0 < told[0]["sizes_differ_ns"] < told[0]["ns"]) if trained else not told[0]["sizes_differ_ns"]
 
 
+class Weighted(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Linear(3, 3)
+
+    def forward(self, nodes: Tensor) -> Tensor:
+        return (self.embed(nodes) * self.lengths(nodes)).sum(0)
+
+    def lengths(self, nodes: Tensor) -> Tensor:
+        return (nodes * nodes).sum(1, keepdim=True)
+
+
+def test_what_a_network_works_out_of_each_graph_is_done_at_once_with_it() -> None:
+    """It needs no gradients, as samples of a loader, but belongs to what is trained. What is done with a graph
+    before the network has it does not.
+    """
+    model, graphs = Weighted(), [torch.rand(2 + k, 3) for k in range(ROUNDS)]
+
+    def step() -> None:
+        for graph in graphs:
+            model(alone(torch.exp, graph * 2))
+
+    assert at_once(step) == {
+        "return (self.embed(nodes) * self.lengths(nodes)).sum(0)": (ROUNDS, 3 * ROUNDS),
+        "return (nodes * nodes).sum(1, keepdim=True)": (ROUNDS, 2 * ROUNDS),
+    }
+
+
 @pytest.mark.parametrize("reads", [False, True])
 def test_layers_one_after_the_other_or_each_with_weights_of_its_own_are_no_such_loop(reads: bool) -> None:
     layers = nn.ModuleList(nn.Linear(3, 3) for _ in range(ROUNDS))

@@ -159,6 +159,34 @@ def test_a_loss_that_ignores_less_than_a_quarter_or_whose_scores_are_read_too() 
     assert "logits = HEAD(X)" not in lines and len(lines) == 1
 
 
+@pytest.mark.parametrize("how", ["argmax", "max", "compared", "max and more", "over another", "all"])
+def test_scores_that_are_also_counted_as_right_or_wrong_where_the_loss_looks(how: str) -> None:
+    """Two of ten positions are in the loss, and the same two in the accuracy: at most 4 of 10 are read."""
+    picked = TARGET != -100
+
+    def step() -> None:
+        logits = HEAD(X)
+        functional.cross_entropy(logits.view(-1, 500), TARGET.view(-1)).backward()
+        if how.startswith("max"):
+            best, predicted = torch.max(logits, -1)
+            if how == "max and more":
+                best.sum().item()
+        else:
+            predicted = logits.argmax(dim=1 if how == "over another" else -1)
+        if how == "compared":
+            predicted = predicted == TARGET
+        where = torch.arange(4) > 2 if how == "over another" else picked
+        (predicted if how == "all" else predicted[where]).float().mean().item()
+
+    lines = unread_of(step)
+    is_read = how in ("max and more", "over another", "all")
+    assert lines.pop("logits = HEAD(X)", 0) == (0 if is_read else 1)
+    del lines["functional.cross_entropy(logits.view(-1, 500), TARGET.view(-1)).backward()"]
+    best = 'predicted = logits.argmax(dim=1 if how == "over another" else -1)'
+    compared = {"predicted = predicted == TARGET": 1} if how == "compared" else {}
+    assert lines == ({best: 1} | compared if how in ("argmax", "compared", "over another") else {})
+
+
 # ---- statistics that are kept, and replaced before anything has read them
 
 

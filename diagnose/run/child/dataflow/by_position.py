@@ -21,10 +21,14 @@ _ELEMENT_BY_ELEMENT = {
     "relu_", "add_", "mul_", "div_", "__rsub__", "__rtruediv__", "__rdiv__", "__rpow__", "__neg__", "rsub",
     "min", "max", "minimum", "maximum", "clamp_min", "clamp_max", "square", "sqrt", "rsqrt", "sin", "cos",
     "log1p", "expm1", "logsigmoid", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
-    "binary_cross_entropy", "binary_cross_entropy_with_logits",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "eq", "ne", "lt", "le", "gt", "ge", "__eq__",
+    "__ne__", "__lt__", "__le__", "__gt__", "__ge__",
 }  # fmt: skip
 # Each number of the result comes from numbers that no other one needs.
-REDUCTIONS = {"sum", "mean", "prod", "amax", "amin", "norm", "logsumexp", "std", "var"}
+REDUCTIONS = {
+    "sum", "mean", "prod", "amax", "amin", "argmax", "argmin", "norm", "logsumexp", "std", "var",
+}  # fmt: skip
+_WITH_INDEX = {"max", "min"}  # of a dimension
 # Each number of the result comes from one of what is given, where that has as many.
 KEEPS = _RENAMES | _ELEMENT_BY_ELEMENT
 _CELLS = {"gru_cell", "rnn_tanh_cell", "rnn_relu_cell"}
@@ -82,10 +86,15 @@ def _picks_positions(index: tuple[Any, ...]) -> bool:
 
 
 def over_last(arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:
-    """Whether a softmax is over the last dimension of what it is given."""
+    """Whether a softmax or a reduction is over the last dimension of what it is given."""
     given = dict(zip(("input", "dim"), arguments, strict=False)) | options
     scores, dim = given.get("input"), given.get("dim")
-    return isinstance(scores, Tensor) and dim in (-1, scores.dim() - 1)
+    return isinstance(scores, Tensor) and isinstance(dim, int) and dim in (-1, scores.dim() - 1)
+
+
+def makes_numbers_of_rows(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """Whether each number of its results comes from a row of the first that is given."""
+    return name in REDUCTIONS | _WITH_INDEX and over_last(arguments, options)
 
 
 def is_row_by_row(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:

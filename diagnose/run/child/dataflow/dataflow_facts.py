@@ -49,8 +49,10 @@ class DataflowFacts:
         again, computed_again = self._again()
         at_once = AtOnce()
         independent = Counter[Place]()
-        for group in (group for group in step.groups.values() if group.is_loop):
-            if group.could_be_one:
+        loops = [group for group in step.groups.values() if group.is_loop]
+        trained = {entered for group in loops if group.trained for entered in group.entered}
+        for group in loops:
+            if group.could_be_one(trained):
                 at_once.add(group)
             for around in group.site.around:
                 independent[around] += group.ns

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
+from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,11 +56,17 @@ class Group:
         return self.are_members and self.left is not None
 
     @property
-    def could_be_one(self) -> bool:
-        """A loop of a loader's samples, each of its own size, could not. What is told as members is not told
-        twice.
+    def entered(self) -> set[tuple[Place | None, int]]:
+        """The loop, and by its code each function that every round enters on its way to the call."""
+        inside = itertools.takewhile(lambda frame: frame.place != self.loop, self.site.frames)
+        return {(self.loop, frame.code) for frame in inside} if self.loop else set()
+
+    def could_be_one(self, trained: Set[tuple[Place | None, int]]) -> bool:
+        """``trained``: functions that trained calls of such loops are made in. A loop of a loader's samples,
+        each of its own size, could not. What is told as members is not told twice.
         """
-        return self.is_loop and (self.same_shape or self.trained) and not self.are_tried_members
+        fits = self.same_shape or self.trained or not trained.isdisjoint(self.entered)
+        return self.is_loop and fits and not self.are_tried_members
 
 
 @dataclass

@@ -33,6 +33,7 @@ from .by_position import (
     behind_of,
     is_row_by_row,
     is_turned,
+    makes_numbers_of_rows,
     over_last,
 )
 from .unseen_readers import is_of_own_function, may_read_unseen
@@ -76,11 +77,12 @@ class _InGraph(NamedTuple):
 
 
 class _Use(NamedTuple):
-    """A call that is given a value; ``made``: the numbers of its results; ``turned``: a view whose last
-    dimension was another one.
+    """A call that is given a value; ``made``: the numbers of its results; ``of_rows``: each number of them is
+    made of a row; ``turned``: a view whose last dimension was another one.
     """
 
     made: tuple[int, ...]
+    of_rows: bool = False
     picks: bool = False
     keeps: bool = False
     keeps_rows: bool = False
@@ -162,6 +164,7 @@ class Reads:
         is_softmax = name in SOFTMAX and over_last(arguments, options or {})
         by_row = is_softmax or loss is not None or (name in BY_POSITION and not name.startswith("conv"))
         behind = Behind(1, 0) if loss is not None else behind_of(name, arguments, options or {}, results)
+        of_rows = makes_numbers_of_rows(name, arguments, options or {})
         weighted = weights_of(name, arguments, given)
         times_zero = _is_times_zero(name, arguments)
         passes_on_rows = is_softmax or name in KEEPS or is_row_by_row(name, arguments, options or {})
@@ -174,6 +177,7 @@ class Reads:
             alike = len(results) == 1 and results[0][1].numel() == self._sizes.get(number)
             use = _Use(
                 made,
+                of_rows=at == 0 and of_rows,
                 picks=at == 0 and name in PICKS,
                 keeps=(name in KEEPS and alike) or (at == 0 and name in REDUCTIONS),
                 keeps_rows=passes_on_rows and (alike if name in KEEPS else at == 0),
@@ -312,6 +316,10 @@ class Reads:
             )
             rows = sum(size * part.rows for size, part in zip(sizes, results, strict=True)) if whole else 1.0
             return _Part(numbers, rows, weighted)
+        if use.of_rows:
+            wanted = [number for number in use.made if number in self._uses or not self._is_lost(number)]
+            share = min(1.0, sum(read[number].numbers for number in wanted))
+            return _Part(share, share, weighted)
         result, made = results[0], use.made[0]
         if use.joins:
             return _Part(1.0, 1.0, weighted)
