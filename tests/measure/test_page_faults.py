@@ -66,6 +66,25 @@ def test_what_was_put_back_is_what_keeping_memory_saves() -> None:
     assert Measured(told).metric("kept_memory_gain_share") == pytest.approx(2 / 12)
 
 
+def test_steps_that_were_timed_apart_save_what_the_system_works_less() -> None:
+    """4 ms a step on two cores: 2 of 10 ms. Steps that keep their memory, timed later, took half as long."""
+    told = recording(None, {"page_faults_per_step": 3000.0})
+    told.facts.update(
+        page_fault_series=[0, 3000, 6000],
+        system_series_s=[0.0, 0.004, 0.008],
+        memory_series_steps=[1, 2, 3],
+        rss_series_bytes=[500_000_000] * 3,
+        kept_memory={
+            "page_faults": 20,
+            "system_ms": 0.0,
+            "kept_system_ms": 0.0,
+            "as_is_ms": [],
+            "changed_ms": [5.0] * 8,
+        },
+    )
+    assert Measured(told).metric("kept_memory_gain_share") == pytest.approx(2 / 10)
+
+
 @pytest.mark.parametrize(
     ("before", "plain"),
     [

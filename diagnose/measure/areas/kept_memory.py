@@ -38,11 +38,17 @@ def _kept_memory_gain_share(measured: Measured) -> Value | Missing:
         return share
     # the steps as they are came first, and may have been slow for another reason
     beside_plain = 1 - float(np.quantile(trial["changed_ms"], QUANTILE)) / step_ms
-    # nor can more go than the system has worked less, but for caches that stay warm
-    of_system = _WARM_CACHES * trial["system_ms"] / step_ms
-    return max(
-        0.0, min(share, beside_plain, of_system * _also_in_plain_steps(measured, trial["page_faults"]))
-    )
+    return max(0.0, min(share, beside_plain, _most(measured, trial)))
+
+
+def _most(measured: Measured, trial: dict[str, Any]) -> float:
+    """No more can go than the system has worked less, but for caches that stay warm. Steps that were timed
+    apart differ by what else the machine did, too.
+    """
+    if trial.get("apart"):
+        return _of_system_alone(measured, trial)
+    of_system = _WARM_CACHES * trial["system_ms"] / measured.number("step_ms")
+    return of_system * _also_in_plain_steps(measured, trial["page_faults"])
 
 
 def _was_disturbed(trial: dict[str, Any]) -> bool:
@@ -64,7 +70,8 @@ def _of_system_alone(measured: Measured, trial: dict[str, Any]) -> float:
 
 def _trial(measured: Measured) -> dict[str, Any] | None:
     """Where steps kept their memory by themselves once something was recorded, or most of it, the plain ones
-    stand for those that do not; where these kept it, too, those before.
+    stand for those that do not (``apart``: timed long before the others); where these kept it, too, those
+    before.
     """
     trial = _usual_steps(measured.recording.facts.get("kept_memory"))
     if trial is None or not trial["changed_ms"] or "kept_system_ms" not in trial:
@@ -78,6 +85,7 @@ def _trial(measured: Measured) -> dict[str, Any] | None:
         "page_faults": int(usual.number),
         "system_ms": usual.system_ms - trial["kept_system_ms"],
         "as_is_ms": (recording.step_ns("plain") / 1e6).tolist(),
+        "apart": True,
     }
 
 
