@@ -95,6 +95,23 @@ def test_kernels_are_laid_out_whatever_makes_them(
     assert layouts == [False, True]
 
 
+def test_kernels_of_one_channel_are_laid_out_as_the_fix_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both layouts are the same for their numbers; but by the strides torch chooses what a convolution gives."""
+    tried: list[Any] = []
+    monkeypatch.setattr(
+        layout_look, "in_turns", lambda as_is, changed, **_: tried.extend((as_is[0], changed[0])) or {}
+    )
+    model = nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 4, 3))
+    look = looking_at(LayoutLook, model)
+    assert look.begin()
+    model(torch.randn(2, 1, 8, 8)).sum().backward()
+    assert look.step()
+    as_is, changed = tried
+    fixed = copy.deepcopy(model).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    for one in (0, 2):
+        assert changed[one].weight.stride() == fixed[one].weight.stride() != as_is[one].weight.stride()
+
+
 @pytest.mark.parametrize("made", [plain, normed])
 def test_the_script_goes_on_as_if_nothing_had_been(made: Callable[[Net], Net]) -> None:
     model = made(Net())

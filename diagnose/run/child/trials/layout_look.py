@@ -39,8 +39,8 @@ class LayoutLook(CopyLook):
         as_is, changed = copied(seen.module), copied(seen.module)
         for part in changed.modules():
             if isinstance(part, (nn.Conv2d, nn.Conv3d)):
-                for kernel in kernels_of(part):
-                    kernel.data = _laid_out(kernel.data)
+                for kernel in kernels_of(part):  # `contiguous` leaves those of one channel as they are
+                    kernel.data = kernel.data.to(memory_format=_FORMATS[kernel.dim()])
 
         def call_as_is() -> Any:
             args, kwargs = detached(seen.arguments)
