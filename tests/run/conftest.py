@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 
+from diagnose.run.child.patching import Patches
 from diagnose.run.launch import launch
 from diagnose.run.settings import Settings, Target
 
@@ -65,3 +66,21 @@ def run_script(
         return recordings[key]
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_replaced() -> Iterator[None]:
+    """What a test leaves replaced, later ones of its process would run into. Without `monkeypatch`, which
+    would be undone after what tests themselves undo.
+    """
+    made: list[Patches] = []
+    original = Patches.__init__
+
+    def __init__(patches: Patches) -> None:
+        original(patches)
+        made.append(patches)
+
+    Patches.__init__ = __init__  # type: ignore[method-assign]
+    yield
+    Patches.__init__ = original  # type: ignore[method-assign]
+    assert not any(made)

@@ -327,12 +327,19 @@ def test_forwards_are_without_gradients_unless_their_input_asks_for_one(calls: C
     assert Called()(torch.ones(1))
 
 
-def test_a_setting_that_cannot_be_changed_ends_its_trial_only(calls: CallCounts) -> None:
+def broken() -> None:
+    raise RuntimeError("not to be changed")
+
+
+def test_a_setting_that_cannot_be_changed_ends_its_trial_only(
+    calls: CallCounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls.anomaly_mode = True
     trials = trials_of(calls)
     trials.begin()
     assert trials._trial is not None
-    trials._trial._setting = SimpleNamespace(name="broken")  # type: ignore[assignment]
+    for name in ("change", "change_back"):
+        monkeypatch.setattr(trials._trial._setting, name, broken)
     assert trials.step()
     assert not trials.running
 
