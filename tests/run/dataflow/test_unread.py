@@ -187,6 +187,19 @@ def test_scores_that_are_also_counted_as_right_or_wrong_where_the_loss_looks(how
     assert lines == ({best: 1} | compared if how in ("argmax", "compared", "over another") else {})
 
 
+def test_the_best_position_of_each_class_needs_all_positions() -> None:
+    """[batch, classes, positions]: the rows of the loss are the positions, those of this maximum are not."""
+    few = torch.arange(500) < 50
+
+    def step() -> None:
+        scores = HEAD(X).transpose(1, 2)
+        functional.cross_entropy(scores, TARGET).backward()
+        best = scores.argmax(-1)
+        best[:, few].float().mean().item()
+
+    assert "scores = HEAD(X).transpose(1, 2)" not in unread_of(step)
+
+
 # ---- statistics that are kept, and replaced before anything has read them
 
 

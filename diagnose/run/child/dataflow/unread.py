@@ -316,7 +316,7 @@ class Reads:
             )
             rows = sum(size * part.rows for size, part in zip(sizes, results, strict=True)) if whole else 1.0
             return _Part(numbers, rows, weighted)
-        if use.of_rows:
+        if use.of_rows and self._shapes[number][-1:] == (self._row_sizes[number],):
             wanted = [number for number in use.made if number in self._uses or not self._is_lost(number)]
             share = min(1.0, sum(read[number].numbers for number in wanted))
             return _Part(share, share, weighted)
