@@ -166,7 +166,8 @@ REMARK = (
     "for without them the losses part after some 190 steps.\n\n"
     "0.1.0+c4f2c9e0: bh01 and bh02, real ones, met in quiet; their author timed with one thread, beside a "
     "test suite. bh01's batch was foretold too low (mended since, decision 338).\n\n"
-    "0.1.0+2d292838: bg01 to bg03, met in quiet."
+    "0.1.0+2d292838: bg01 to bg03, met in quiet.\n\n"
+    "0.1.0+613cbcfb: bi01 to bi03, met in quiet."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them
