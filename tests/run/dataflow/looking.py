@@ -29,8 +29,9 @@ def seen(step: Callable[[], Any]) -> dict[str, Any]:
     try:
         step()
         assert [flow.step() for _ in range(6)] == [False] * 5 + [True]
-    finally:
+    except BaseException:  # else it is to have ended by itself
         flow.end()
+        raise
     assert flow.facts is not None and torch.overrides._get_current_function_mode() is None
     return flow.facts
 
