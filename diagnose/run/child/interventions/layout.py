@@ -11,12 +11,11 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.parameter import is_lazy
 
+from ..channels_last import FORMATS, channels_last
 from ..inspection import CONVOLUTIONS, kernels_of
 from ..tensors import map_tensors
 from .base import Sites
 from .forwards import ForwardIntervention
-
-_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 
 class ChannelsLast(ForwardIntervention):
@@ -39,7 +38,7 @@ class ChannelsLast(ForwardIntervention):
         copies: list[tuple[torch.Tensor, torch.Tensor, int | None]] = []
 
         def convert(tensor: torch.Tensor) -> torch.Tensor:
-            converted = _channels_last(tensor)
+            converted = channels_last(tensor)
             if converted is not tensor:
                 copies.append((tensor, converted, _version(converted)))
             return converted
@@ -60,18 +59,18 @@ class ChannelsLast(ForwardIntervention):
             for module in model.modules()
             if isinstance(module, CONVOLUTIONS)
             and (kernels := kernels_of(module))
-            and kernels[0].dim() in _FORMATS
+            and kernels[0].dim() in FORMATS
         ]
         if not found:
             self.pass_over("The model has no two- or three-dimensional convolutions.")
         elif isinstance(model, DistributedDataParallel):
             self.pass_over("DistributedDataParallel has laid out the gradients before the first batch comes.")
-        elif all(kernel.is_contiguous(memory_format=_FORMATS[kernel.dim()]) for _, kernel in found):
+        elif all(kernel.is_contiguous(memory_format=FORMATS[kernel.dim()]) for _, kernel in found):
             self.pass_over("The convolutions are channels_last already.")
         else:
             with torch.inference_mode(False), torch.no_grad():
                 for module, kernel in found:
-                    module.to(memory_format=_FORMATS[kernel.dim()])
+                    module.to(memory_format=FORMATS[kernel.dim()])
             self.count += 1
             return True
         return False
@@ -80,9 +79,3 @@ class ChannelsLast(ForwardIntervention):
 def _version(tensor: torch.Tensor) -> int | None:
     """Another one after each change in place; None of tensors of inference, of which torch counts none."""
     return None if tensor.is_inference() else tensor._version
-
-
-def _channels_last(tensor: torch.Tensor) -> torch.Tensor:
-    if tensor.dim() not in _FORMATS or not tensor.is_floating_point():
-        return tensor
-    return tensor.contiguous(memory_format=_FORMATS[tensor.dim()])

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from ..channels_last import FORMATS, channels_last, is_picture
 from ..inspection import kernels_of
 from ..tensors import map_tensors, tensors_near
 from .copies import CopyLook, Seen, copied, detached, in_turns
 
-_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}  # by dimensions
 _BYTES_AT_MOST = 1 << 28  # of a model's weights: two copies are made
 
 
@@ -33,21 +33,29 @@ class LayoutLook(CopyLook):
     def counts(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether it is given pictures, or makes them itself of what it is given."""
         given = tensors_near((*args, *kwargs.values()))
-        return any(map(_is_picture, given)) or not _leaves_it_to_a_part(module)
+        return any(map(is_picture, given)) or not self._leaves_it_to_a_part(module)
+
+    def _leaves_it_to_a_part(self, module: nn.Module) -> bool:
+        """Whether a part of its own, one that is called, is looked for too."""
+        return any(
+            id(part) in self._modules
+            for part in module.modules()
+            if part is not module and not isinstance(part, (nn.ModuleList, nn.ModuleDict))
+        )
 
     def tried(self, seen: Seen) -> dict[str, Any]:
         as_is, changed = copied(seen.module), copied(seen.module)
         for part in changed.modules():
             if isinstance(part, (nn.Conv2d, nn.Conv3d)):
                 for kernel in kernels_of(part):  # `contiguous` leaves those of one channel as they are
-                    kernel.data = kernel.data.to(memory_format=_FORMATS[kernel.dim()])
+                    kernel.data = kernel.data.to(memory_format=FORMATS[kernel.dim()])
 
         def call_as_is() -> Any:
             args, kwargs = detached(seen.arguments)
             return as_is(*args, **kwargs)
 
         def call_laid_out() -> Any:
-            args, kwargs = map_tensors(_laid_out, detached(seen.arguments))
+            args, kwargs = map_tensors(channels_last, detached(seen.arguments))
             return changed(*args, **kwargs)
 
         with _Reshaping():
@@ -75,20 +83,3 @@ def _convolves(model: nn.Module, at_least: int) -> bool:
     large = [weight for weight in weights if weight.shape[1] > 1 and weight[0, 0].numel() > 1]
     fits = sum(weight.nbytes for weight in model.parameters()) <= _BYTES_AT_MOST
     return len(large) >= at_least and fits and all(weight.is_contiguous() for weight in weights)
-
-
-def _leaves_it_to_a_part(module: nn.Module) -> bool:
-    """Whether a part of its own, one that is called, has several convolutions."""
-    return any(
-        _convolves(part, at_least=2)
-        for part in module.modules()
-        if part is not module and not isinstance(part, (nn.ModuleList, nn.ModuleDict))
-    )
-
-
-def _is_picture(tensor: Tensor) -> bool:
-    return tensor.dim() in _FORMATS and tensor.is_floating_point()
-
-
-def _laid_out(tensor: Tensor) -> Tensor:
-    return tensor.contiguous(memory_format=_FORMATS[tensor.dim()]) if _is_picture(tensor) else tensor
