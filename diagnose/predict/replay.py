@@ -145,9 +145,9 @@ class Replay:
 
     def clock(self, lane: int, edits: Sequence[Edit] = ()) -> Callable[[np.ndarray], np.ndarray]:
         """From recorded moments of a thread to how far its work has come then with the edits made, ns."""
-        return self._clock(lane, edits, self._paces)
+        return self._clock_of(lane, edits, self._paces)
 
-    def _clock(
+    def _clock_of(
         self, lane: int, edits: Sequence[Edit], paces: Sequence[Pace]
     ) -> Callable[[np.ndarray], np.ndarray]:
         return _clock(self._span, paces, [edit for edit in edits if edit.lane == lane])
@@ -187,7 +187,7 @@ class Replay:
             np.unique(edges.lane[edges.lane >= 0]).tolist() if paces else {edit.lane for edit in edits}
         ):
             mine = np.flatnonzero(edges.lane == lane)
-            clock = self._clock(lane, edits, paces)
+            clock = self._clock_of(lane, edits, paces)
             work[mine] = clock(edges.to_ns[mine]) - clock(edges.from_ns[mine])
         return work
 

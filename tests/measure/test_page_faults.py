@@ -32,6 +32,28 @@ def usage(faults: float = 5000.0, system_ms: float = 5.0, growth_pages: float = 
     }
 
 
+def tried(
+    told: Recording, *, faults: int, system_ms: float, kept_system_ms: float, kept_ms: float
+) -> Recording:
+    """With so many page faults in each plain step, for which the system works so long; once all is recorded,
+    steps keep their memory by themselves.
+    """
+    told.facts.update(
+        page_fault_series=[faults, 2 * faults, 3 * faults],
+        system_series_s=[system_ms / 1e3, 2 * system_ms / 1e3, 3 * system_ms / 1e3],
+        memory_series_steps=[1, 2, 3],
+        rss_series_bytes=[500_000_000] * 3,
+        kept_memory={
+            "page_faults": 20,
+            "system_ms": 0.0,
+            "kept_system_ms": kept_system_ms,
+            "as_is_ms": [],
+            "changed_ms": [kept_ms] * 8,
+        },
+    )
+    return told
+
+
 def test_what_the_system_works_less_is_put_back_into_each_step() -> None:
     """5 ms a step before and 1 after, on two cores: 2 ms of a step of 10."""
     told = recording(usage(), {})
@@ -49,39 +71,14 @@ def test_pages_by_which_the_process_grew_are_needed_anyway() -> None:
 
 def test_what_was_put_back_is_what_keeping_memory_saves() -> None:
     """2 of 12 ms, however long the trial's steps took: neither they nor the plain ones had such faults."""
-    told = recording(usage(), {})
-    told.facts.update(
-        page_fault_series=[20, 40, 60],
-        system_series_s=[0.001, 0.002, 0.003],
-        memory_series_steps=[1, 2, 3],
-        rss_series_bytes=[500_000_000] * 3,
-        kept_memory={
-            "page_faults": 20,
-            "system_ms": 0.0,
-            "kept_system_ms": 0.5,
-            "as_is_ms": [],
-            "changed_ms": [7.0] * 8,
-        },
-    )
+    told = tried(recording(usage(), {}), faults=20, system_ms=1.0, kept_system_ms=0.5, kept_ms=7.0)
     assert Measured(told).metric("kept_memory_gain_share") == pytest.approx(2 / 12)
 
 
 def test_steps_that_were_timed_apart_save_what_the_system_works_less() -> None:
     """4 ms a step on two cores: 2 of 10 ms. Steps that keep their memory, timed later, took half as long."""
     told = recording(None, {"page_faults_per_step": 3000.0})
-    told.facts.update(
-        page_fault_series=[0, 3000, 6000],
-        system_series_s=[0.0, 0.004, 0.008],
-        memory_series_steps=[1, 2, 3],
-        rss_series_bytes=[500_000_000] * 3,
-        kept_memory={
-            "page_faults": 20,
-            "system_ms": 0.0,
-            "kept_system_ms": 0.0,
-            "as_is_ms": [],
-            "changed_ms": [5.0] * 8,
-        },
-    )
+    tried(told, faults=3000, system_ms=4.0, kept_system_ms=0.0, kept_ms=5.0)
     assert Measured(told).metric("kept_memory_gain_share") == pytest.approx(2 / 10)
 
 

@@ -47,8 +47,7 @@ def _most(measured: Measured, trial: dict[str, Any]) -> float:
     """
     if trial.get("apart"):
         return _of_system_alone(measured, trial)
-    of_system = _WARM_CACHES * trial["system_ms"] / measured.number("step_ms")
-    return of_system * _also_in_plain_steps(measured, trial["page_faults"])
+    return _of_step(measured, trial, _WARM_CACHES * trial["system_ms"])
 
 
 def _was_disturbed(trial: dict[str, Any]) -> bool:
@@ -64,8 +63,12 @@ def _of_system_alone(measured: Measured, trial: dict[str, Any]) -> float:
     cores = measured.number("cpu_cores_used")
     if not cores > 0:
         return 0.0
-    of_step = trial["system_ms"] / max(1.0, cores) / measured.number("step_ms")
-    return max(0.0, of_step * _also_in_plain_steps(measured, trial["page_faults"]))
+    return max(0.0, _of_step(measured, trial, trial["system_ms"] / max(1.0, cores)))
+
+
+def _of_step(measured: Measured, trial: dict[str, Any], saved_ms: float) -> float:
+    """Its share of the step; less where plain steps have fewer page faults than those of the trial."""
+    return saved_ms / measured.number("step_ms") * _also_in_plain_steps(measured, trial["page_faults"])
 
 
 def _trial(measured: Measured) -> dict[str, Any] | None:

@@ -28,7 +28,7 @@ _ELEMENT_BY_ELEMENT = {
 REDUCTIONS = {
     "sum", "mean", "prod", "amax", "amin", "argmax", "argmin", "norm", "logsumexp", "std", "var",
 }  # fmt: skip
-_WITH_INDEX = {"max", "min"}  # of a dimension
+_OF_ROWS = REDUCTIONS | {"max", "min"}  # with the index, if they are of a dimension
 # Each number of the result comes from one of what is given, where that has as many.
 KEEPS = _RENAMES | _ELEMENT_BY_ELEMENT
 _CELLS = {"gru_cell", "rnn_tanh_cell", "rnn_relu_cell"}
@@ -94,7 +94,7 @@ def over_last(arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:
 
 def makes_numbers_of_rows(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:
     """Whether each number of its results comes from a row of the first that is given."""
-    return name in REDUCTIONS | _WITH_INDEX and over_last(arguments, options)
+    return name in _OF_ROWS and over_last(arguments, options)
 
 
 def is_row_by_row(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:

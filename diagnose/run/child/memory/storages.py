@@ -56,11 +56,8 @@ def living() -> Living:
     )
     inner = {id(child) for module in modules for child in module.children()}
     alive = Living(tensors, [module for module in modules if id(module) not in inner], optimizers)
-    known = set(map(id, tensors))
-    tensors += [
-        tensor for tensor, owner in _owned(alive) if owner.part == "gradients" and id(tensor) not in known
-    ]
-    return alive
+    gradients = [tensor for tensor, owner in _owned(alive) if owner.part == "gradients"]
+    return alive._replace(tensors=list({id(tensor): tensor for tensor in (*tensors, *gradients)}.values()))
 
 
 def owners(alive: Living) -> dict[int, Owner]:
